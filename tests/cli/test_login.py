@@ -1,6 +1,7 @@
 """`mcp-bindgen login` stores tokens that the other commands use, and `logout` deletes them."""
 
 import asyncio
+import json
 import os
 import stat
 import sys
@@ -74,8 +75,42 @@ async def test_other_commands_ask_nobody(server: Protected, tmp_path: Path) -> N
     server.revoked.add(server.requests[-1][2])
     status, out, err = await run(tmp_path, "inspect", server.url)
     assert (status, out) == (2, "")
-    assert "the stored tokens are not enough; run mcp-bindgen login URL" in err
+    assert f"the stored tokens are not enough; run: mcp-bindgen login {server.url}" in err
     assert server.issuer.count("/authorize") == 1
+
+
+@pytest.mark.slow
+async def test_a_tool_that_needs_more_scopes_leads_to_a_login_with_them(server: Protected, tmp_path: Path) -> None:
+    server.scopes_of = lambda body: {"tea:brew", "tea:deep"} if b"tools/call" in body else set()
+    call = "inspect", "--call", "brew", "kind=green", server.url
+    await run(tmp_path, "login", server.url)
+    status, _, err = await run(tmp_path, *call)
+    login = f"mcp-bindgen login {server.url} --scope tea:brew --scope tea:deep"
+    assert status == 2 and f"the stored tokens are not enough; run: {login}" in err
+    assert (await run(tmp_path, *login.split()[1:]))[:2] == (0, "signed in to tea\n")
+    assert (await run(tmp_path, *call))[0] == 0
+    assert (await run(tmp_path, *login.split()[1:]))[0] == 0
+    assert server.issuer.count("/authorize") == 2, "the tokens had the scopes"
+
+
+@pytest.mark.slow
+async def test_an_issuer_that_grants_less_is_asked_once(tmp_path: Path) -> None:
+    scopes = "--scope", "tea:brew", "--scope", "tea:deep"
+    async with Issuer(scopes=["tea:brew"]) as issuer, protected(App("tea"), issuer) as server:
+        for _ in range(2):
+            assert (await run(tmp_path, "login", server.url, *scopes))[0] == 0
+        assert issuer.count("/authorize") == 1
+
+
+@pytest.mark.slow
+async def test_a_configuration_of_servers_leads_to_a_login_too(server: Protected, tmp_path: Path) -> None:
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"tea": {"type": "http", "url": server.url}}}))
+    status, out, _ = await run(tmp_path, "host", "mcp.json", "--format", "json")
+    assert (status, json.loads(out)["tea"]["state"]) == (0, "failed")
+    assert json.loads(out)["tea"]["error"].endswith(f"401 Unauthorized; run: mcp-bindgen login {server.url}")
+    await run(tmp_path, "login", server.url)
+    _, out, _ = await run(tmp_path, "host", "mcp.json", "--format", "json")
+    assert json.loads(out)["tea"]["tools"] == ["tea__brew"] or json.loads(out)["tea"]["state"] == "ready"
 
 
 @pytest.mark.slow

@@ -39,6 +39,7 @@ class Finding:
         said: messages that show it.
         probe: the requirement whose probe found it.
         also: requirements that are broken for the same cause.
+        shown: the revision of the messages; empty if it is the only one.
     """
 
     requirement: str
@@ -48,6 +49,12 @@ class Finding:
     said: tuple[Said, ...]
     probe: str
     also: tuple[str, ...] = ()
+    shown: str = ""
+
+    @property
+    def revision(self) -> str:
+        """The revision in which its messages were sent."""
+        return self.shown or self.revisions[0]
 
     @property
     def row(self) -> Row:
@@ -73,9 +80,9 @@ class Finding:
 
     @property
     def link(self) -> str:
-        """The address of the page that states it, in the newest of the revisions; empty if no page does."""
-        page = self.row.page_in(max(self.revisions))
-        return f"{SITE}/{max(self.revisions)}/{page}" if page else ""
+        """The address of the page that states it, in the revision of the messages; empty if no page does."""
+        page = self.row.page_in(self.revision)
+        return f"{SITE}/{self.revision}/{page}" if page else ""
 
     @property
     def fingerprint(self) -> str:
@@ -108,7 +115,7 @@ def folded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         first = found.setdefault((finding.requirement, finding.place), finding)
         revisions = sorted({*first.revisions, *finding.revisions}, key=REVISIONS.index)
-        found[first.requirement, first.place] = replace(first, revisions=tuple(revisions))
+        found[first.requirement, first.place] = replace(first, revisions=tuple(revisions), shown=first.revision)
     causes: dict[tuple[str, str], Finding] = {}
     effects: dict[str, list[str]] = {}
     for key, finding in found.items():

@@ -67,7 +67,14 @@ class Report:
         errors, warnings, notes = (count(self.number(each), NAMES[each]) for each in NAMES)
         accepted = f", {len(self.accepted)} accepted" if self.accepted else ""
         done = f"{count(self.checked.probes, 'probe')}, {count(self.checked.calls, 'call')} of tools"
-        return f"{errors}, {warnings}, {notes}{accepted}; {done}, {count(self.checked.messages, 'message')}"
+        clean = f" (none in {', '.join(self.clean)})" if self.clean and self.number(Severity.ERROR) else ""
+        return f"{errors}{clean}, {warnings}, {notes}{accepted}; {done}, {count(self.checked.messages, 'message')}"
+
+    @property
+    def clean(self) -> list[str]:
+        """The revisions that it speaks without an error."""
+        wrong = {name for each in self.findings if each.severity is Severity.ERROR for name in each.revisions}
+        return [name for name in self.checked.revisions if name not in wrong]
 
     @property
     def unjudged(self) -> list[str]:
@@ -81,9 +88,11 @@ class Report:
     def again(self, finding: Finding) -> str:
         """Return the command that repeats the probe of a finding alone."""
         is_of_robust = finding.requirement.startswith("robust.") and not finding.probe
-        first = "--robust" if is_of_robust else f"--revision {finding.revisions[-1]}"
+        first = "--robust" if is_of_robust else f"--revision {finding.revision}"
         typed = "".join(f"{shlex.quote(word)} " for word in self._typed)
-        return f"mcp-bindgen check {first} --only {finding.probe or finding.requirement} {typed}{self.server}"
+        # What another probe meets is not found by a probe of its own.
+        only = " ".join(f"--only {id_}" for id_ in dict.fromkeys((finding.requirement, finding.probe)) if id_)
+        return f"mcp-bindgen check {first} {only} {typed}{self.server}"
 
 
 def text(report: Report) -> str:
@@ -105,8 +114,8 @@ def _lines(report: Report) -> Iterator[str]:
         if others := "; ".join(plain(each.reason) for each in findings[whole:]):
             yield f"  {f'{len(findings) - whole} more: ' if whole else ''}{clip(others, MAX_TEXT)}"
     yield ""
-    yield report.summary
     yield from (f"not judged: {each}" for each in report.unjudged)
+    yield report.summary
     yield from (f"stale row {each.row.number} of the baseline ({each.row.rule}): {each.why}" for each in report.stale)
 
 
@@ -125,6 +134,7 @@ def as_json(report: Report) -> str:
     facts = {
         "server": checked.server,
         "revisions": checked.revisions,
+        "clean": report.clean,
         "findings": [_facts(report, each) for each in report.findings],
         "accepted": [{**_facts(report, each), "accepted": report.reason(each)} for each in report.accepted],
         "probes": checked.probes,

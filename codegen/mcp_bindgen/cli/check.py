@@ -1,8 +1,8 @@
 """`mcp-bindgen check`: whether a server keeps the revisions that it speaks.
 
-The JSON output: ``server``, ``revisions`` (those that it speaks), ``findings`` and ``accepted`` (each ``requirement``,
-``severity``, ``place``, ``revisions``, ``text``, ``reason``, ``also``, ``link``, ``messages``, ``again``,
-``fingerprint``), ``probes``, ``calls``, ``messages``, ``not_judged`` and ``stale``.
+The JSON output: ``server``, ``revisions`` (those that it speaks), ``clean`` (those without an error), ``findings`` and
+``accepted`` (each ``requirement``, ``severity``, ``place``, ``revisions``, ``text``, ``reason``, ``also``, ``link``,
+``messages``, ``again``, ``fingerprint``), ``probes``, ``calls``, ``messages``, ``not_judged`` and ``stale``.
 """
 
 import asyncio

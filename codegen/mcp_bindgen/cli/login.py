@@ -24,6 +24,10 @@ def login(
         str, typer.Option(metavar="ID", help="The id of a client that the issuer has registered; needs --issuer.")
     ] = "",
     issuer: Annotated[str, typer.Option(metavar="URL", help="The issuer that has registered the client.")] = "",
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A scope to ask for beside those that the server names; repeat for more."),
+    ] = None,
 ) -> None:
     """Sign in to a server in a browser, and store the tokens in a file that only you can read."""
     from mcp_bindgen.live.target import Endpoint, SignIn, has_tokens, talk
@@ -32,7 +36,7 @@ def login(
     _check(url)
     if bool(client_id) != bool(issuer):
         raise InputError.at("login", "--client-id and --issuer belong together")
-    target = Endpoint(url=url, sign_in=SignIn(client_id=client_id, issuer=issuer))
+    target = Endpoint(url=url, sign_in=SignIn(client_id=client_id, issuer=issuer, scopes=tuple(scope or ())))
 
     async def visit(said: "Said") -> str:
         return await Visit(target, said, timeout=SECONDS).greet()

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mcp_bindgen.live.target import Endpoint, authorizer, is_unauthorized, login_to
+
 
 def look(file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str]) -> dict[str, dict[str, Any]]:
     """Connect all servers of a file, and return the state, error, revision, tools and unusable items of each.
@@ -41,15 +43,25 @@ async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
     from mcp_bindings import Client
     from mcp_runtime.host import Host, read_only
 
-    async with Host(entries, Client, wait=2 * timeout, policy=read_only) as host:
+    def tokens(entry: Any) -> Any:
+        return authorizer(Endpoint(url=entry.url, headers=entry.headers))
+
+    async with Host(entries, Client, wait=2 * timeout, policy=read_only, auth=tokens) as host:
         tools = host.catalogue.values()
         return {
             name: {
                 "state": server.state,
-                "error": server.error,
+                "error": _with_advice(server.error, server.entry.url),
                 "revision": server.revision,
                 "tools": [tool.name for tool in tools if tool.server == name],
                 "unusable": [f"{each}: {item}" for each, items in server.unusable.items() for item in items],
             }
             for name, server in host.servers.items()
         }
+
+
+def _with_advice(error: str | None, url: str) -> str | None:
+    """Return an error with the command that signs in to the server, if it needs that."""
+    if error is None or not url or not is_unauthorized(error):
+        return error
+    return f"{error}; run: {login_to(Endpoint(url=url))}"

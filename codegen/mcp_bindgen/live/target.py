@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapp
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.tool_clients.servers import Server
@@ -50,10 +50,12 @@ class SignIn:
     Attributes:
         client_id: the id of a client that the issuer has registered; empty to register one.
         issuer: that issuer; may be empty.
+        scopes: what to ask for, beside what the server names.
     """
 
     client_id: str = ""
     issuer: str = ""
+    scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,16 @@ def name_of(target: Target) -> str:
         return target.words[0]
     parts = urlsplit(target.url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def login_to(target: Endpoint) -> str:
+    """Return the command that signs in to a server."""
+    return f"mcp-bindgen login {name_of(target)}"
+
+
+def is_unauthorized(error: str) -> bool:
+    """Return whether an error says that the server needs an access token."""
+    return error.endswith(_UNAUTHORIZED)
 
 
 class Said:
@@ -177,8 +189,8 @@ def talk(
         lines: Sequence[str] = _once(said.lines) or rest
         # The last words of a server that died are in the message as well.
         first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
-        if isinstance(target, Endpoint) and first.endswith(_UNAUTHORIZED):
-            first = f"{first}; run: mcp-bindgen login {name_of(target)}"
+        if isinstance(target, Endpoint) and is_unauthorized(first):
+            first = f"{first}; run: {login_to(target)}"
         elif first.endswith("exited with status 0"):
             first = f"{first}; it does not serve: is app.run() missing?"
         raise InputError.at(where, f"{failed}: {first}", lines=lines) from None
@@ -195,7 +207,7 @@ def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncConte
     if isinstance(target, Endpoint):
         from mcp_runtime.core.transports.http import connect_http
 
-        return connect_http(target.url, headers=target.headers, auth=_authorizer(target))
+        return connect_http(target.url, headers=target.headers, auth=authorizer(target))
     from mcp_runtime.core.transports.stdio import connect_stdio
 
     return connect_stdio(*target.words, stderr=listen, env=target.env, cwd=target.cwd)
@@ -236,7 +248,7 @@ async def opened(
             yield await open_any(peer, *clients, handlers=handlers, options=given, require=require)
 
 
-def _authorizer(target: Endpoint) -> Any:
+def authorizer(target: Endpoint) -> Any:
     """Return what obtains access tokens; None if there are none for the server."""
     from mcp_runtime.auth import FileStore, OAuth, Registered
     from mcp_runtime.core.errors import AuthorizationError
@@ -244,10 +256,12 @@ def _authorizer(target: Endpoint) -> Any:
     wish, store = target.sign_in, FileStore()
     if wish is not None:
         client = Registered(wish.client_id, wish.issuer) if wish.client_id else None
-        return OAuth(store=store, client=client)
+        return OAuth(store=store, client=client, scopes=wish.scopes)
 
     async def nobody(url: str) -> str:
-        raise AuthorizationError("signing in", url, "the stored tokens are not enough", "run mcp-bindgen login URL")
+        asked = parse_qs(urlsplit(url).query).get("scope", [""])[0].split()
+        login = " ".join((login_to(target), *(f"--scope {scope}" for scope in asked if scope != "offline_access")))
+        raise AuthorizationError("signing in", name_of(target), "the stored tokens are not enough", f"run: {login}")
 
     stored = OAuth(store=store, visit=nobody)
     is_given = "authorization" in map(str.lower, target.headers)

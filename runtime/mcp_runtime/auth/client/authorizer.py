@@ -1,6 +1,7 @@
 """Keeps access tokens current: they are stored, refreshed once for all that use them, and obtained again if refused."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from http import HTTPStatus
@@ -31,6 +32,7 @@ class Authorizer(ABC):
         send_resource: whether requests name the server as the resource (RFC 8707).
         insecure: whether http is allowed beyond loopback.
         issuer_slash: whether the metadata of an issuer may spell it with or without the slash after the origin.
+        scopes: asked for beside those that the server names, also if there are tokens for which they were not asked.
 
     Attributes:
         extension: the extension that its use is declared by; may be empty.
@@ -47,7 +49,9 @@ class Authorizer(ABC):
         send_resource: bool = True,
         insecure: bool = False,
         issuer_slash: bool = False,
+        scopes: Sequence[str] = (),
     ) -> None:
+        self._scopes = tuple(scopes)
         self._given = client
         self._store = store or MemoryStore()
         self._send_resource = send_resource
@@ -73,7 +77,7 @@ class Authorizer(ABC):
         held = self._held[key]
         if held is not None and not held.is_usable:
             held = await self._refreshed(key, held.access)
-        return Signing(self, url, held.access if held else "")
+        return Signing(self, url, held.access if held is not None and self._suffices(held) else "")
 
     async def renewed(self, signing: "Signing", status: int, said: Challenge, address: str, *, may_ask: bool) -> str:
         """Return another token for a request that was refused; see `Signing.renew`. It is empty if that is final."""
@@ -81,13 +85,13 @@ class Authorizer(ABC):
         if status == HTTPStatus.FORBIDDEN and said.error != _INSUFFICIENT:
             return ""
         held = self._held[key] = self._load(key)
-        needed = set(said.scopes or ())
+        needed = {*(said.scopes or ()), *self._scopes}
         if held is not None and held.access != signing.token and held.is_usable and needed <= {*held.scopes}:
             return held.access
         reach = Reach(private=bool(address) and not is_public(address), insecure=self._insecure)
         resource = await find_resource(signing.url, said, reach, any_slash=self._any_slash)
         is_expired = status == HTTPStatus.UNAUTHORIZED and signing.attempts == 1
-        is_refreshable = is_expired and held is not None and resource.names(held.issuer)
+        is_refreshable = is_expired and held is not None and resource.names(held.issuer) and self._suffices(held)
         if is_refreshable and (fresh := await self._refreshed(key, signing.token)) is not None:
             return fresh.access
         if self.asks_person and not may_ask:
@@ -98,6 +102,9 @@ class Authorizer(ABC):
         found, is_first = await self._signing_in.run(key, lambda: self._sign_in(key, resource, said, held, reach))
         signing.asked += is_first
         return found.access
+
+    def _suffices(self, held: Token) -> bool:
+        return {*held.scopes}.issuperset(self._scopes)
 
     def knows(self, url: str) -> bool:
         """Whether tokens for a server are stored.
@@ -163,7 +170,7 @@ class Authorizer(ABC):
             resource=resource.name if self._send_resource else "",
             endpoint=issuer.token,
             client=Registered("", issuer.name),
-            scopes=tuple(dict.fromkeys((*before, *named, *more))),
+            scopes=tuple(dict.fromkeys((*before, *named, *self._scopes, *more))),
             private=reach.private,
             revocation=issuer.revocation,
         )

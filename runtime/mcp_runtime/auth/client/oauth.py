@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import Final
@@ -40,6 +40,7 @@ class OAuth(Authorizer):
         send_resource: whether requests name the server as the resource (RFC 8707), which Entra refuses.
         issuer_slash: whether the metadata of an issuer may spell it with or without the slash after the origin, unlike
             the server that names it, as at Google. The specification wants them to be the same.
+        scopes: asked for beside those that the server names, also if there are tokens for which they were not asked.
         insecure: whether http is allowed beyond loopback, for tests.
 
     Raises:
@@ -61,9 +62,12 @@ class OAuth(Authorizer):
         assume_pkce: bool = False,
         send_resource: bool = True,
         issuer_slash: bool = False,
+        scopes: Sequence[str] = (),
         insecure: bool = False,
     ) -> None:
-        super().__init__(client, store, send_resource=send_resource, insecure=insecure, issuer_slash=issuer_slash)
+        super().__init__(
+            client, store, send_resource=send_resource, insecure=insecure, issuer_slash=issuer_slash, scopes=scopes
+        )
         if document and not (document.startswith("https://") and urlsplit(document).path.strip("/")):
             raise ValueError(f"the URL of a client's document begins with https:// and has a path, unlike {document!r}")
         if taken := _OWN & {*(parameters or ())}:
