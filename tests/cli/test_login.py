@@ -110,7 +110,7 @@ async def test_a_configuration_of_servers_leads_to_a_login_too(server: Protected
     assert json.loads(out)["tea"]["error"].endswith(f"401 Unauthorized; run: mcp-bindgen login {server.url}")
     await run(tmp_path, "login", server.url)
     _, out, _ = await run(tmp_path, "host", "mcp.json", "--format", "json")
-    assert json.loads(out)["tea"]["tools"] == ["tea__brew"] or json.loads(out)["tea"]["state"] == "ready"
+    assert json.loads(out)["tea"]["state"] == "ready"
 
 
 @pytest.mark.slow

@@ -95,6 +95,18 @@ async def test_the_scopes_of_a_challenge_are_requested_together_with_earlier_one
     assert issuer.count("/register") == 1
 
 
+@pytest.mark.parametrize("is_expired", [False, True])
+async def test_scopes_of_the_program_are_asked_for_once(server: Protected, issuer: Issuer, is_expired: bool) -> None:
+    store = MemoryStore()
+    await brew(server, OAuth(visit=issuer.visit, store=store), "green")
+    if is_expired:
+        server.revoked.add(server.requests[-1][2])
+    for scopes in (("write",), ("write",), ("write", "deep"), ()):
+        await brew(server, OAuth(visit=issuer.visit, store=store, scopes=scopes), "green", "white")
+    asked = [form.get("scope", "") for path, form in issuer.requests if path == "/authorize"]
+    assert asked == ["", "write", "write deep"]
+
+
 async def test_a_call_leads_to_at_most_three_sign_ins(server: Protected, issuer: Issuer) -> None:
     wanted = iter(range(100))
     server.scopes_of = lambda body: {f"s{next(wanted)}"}
