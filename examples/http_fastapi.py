@@ -3,6 +3,7 @@
 import argparse
 
 from fastapi import FastAPI
+from starlette.routing import Route
 from sum_server import Calculator
 
 from mcp_bindings import asgi_app
@@ -10,7 +11,8 @@ from mcp_bindings import asgi_app
 mcp = asgi_app(Calculator(), hosts=["localhost", "127.0.0.1", "mcp.example.com"])
 # Sessions end with the application.
 api = FastAPI(lifespan=mcp.lifespan)
-api.mount("/mcp", mcp)
+# A mount would answer at /mcp/, and redirect requests to /mcp.
+api.router.routes.append(Route("/mcp", mcp))
 
 
 @api.get("/")

@@ -50,10 +50,10 @@ def client(*arguments: str | Path) -> str:
 
 def test_an_endpoint_in_fastapi() -> None:
     with running("-c", FASTAPI) as url:
-        assert client(f"{url}/mcp/") == CALLED
-        assert client(f"{url}/mcp") == CALLED, "FastAPI redirects to the path with a slash"
+        assert client(f"{url}/mcp") == CALLED
+        assert client(f"{url}/mcp/") == CALLED, "FastAPI redirects to the path without a slash"
         assert httpx2.get(url, timeout=40).json() == {"sessions": 0}
-        assert httpx2.get(f"{url}/mcp/", headers={"host": "example.com"}, timeout=40).status_code == 403
+        assert httpx2.get(f"{url}/mcp", headers={"host": "example.com"}, timeout=40).status_code == 403
 
 
 def test_a_failure_is_one_line() -> None:

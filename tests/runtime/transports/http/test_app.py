@@ -10,12 +10,13 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from mcp_runtime.core.transports.http import HttpLimits, asgi_app
+from mcp_runtime.core.transports.http import HttpLimits, asgi_app, connect_http
 from mcp_runtime.core.transports.http.server import sessions
 from mcp_runtime.core.transports.http.server.asgi import Sender
 from support.http import SESSION, RawClient, browser, call, raw_client, request, served
 from support.http_server import chatty
 from support.stdio_peers import eventually
+from support.talk import bindings
 
 NEWEST = "2025-11-25"
 PING = request("ping")
@@ -53,6 +54,28 @@ async def test_sessions_end_with_the_application(mounted: Any) -> None:
         assert (await client.post(PING)).status_code == 503
     assert len(endpoint.sessions) == 0
     assert server.ended == ["the server is shutting down"]
+
+
+@pytest.mark.parametrize(("mounted", "most"), [(alone, 0), (starlette_route, 0), (fastapi_mount, 1)])
+@pytest.mark.parametrize("revision", [NEWEST, "2026-07-28"])
+async def test_a_mounted_endpoint_redirects_a_client_at_most_once(mounted: Any, most: int, revision: str) -> None:
+    statuses: list[int] = []
+    inner = mounted(asgi_app(chatty(revision)))
+
+    async def counted(scope: Any, receive: Any, send: Any) -> None:
+        async def sent(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            await send(message)
+
+        await inner(scope, receive, sent if scope["type"] == "http" else send)
+
+    async with served(counted) as url, connect_http(f"{url.removesuffix('/mcp')}/mcp") as peer:
+        client = await bindings(revision).Client.open(peer)
+        for text in "abc":
+            await client.call_tool("echo", {"text": text})
+    assert len(statuses) > 3
+    assert statuses.count(307) == most
 
 
 async def test_an_idle_session_expires_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

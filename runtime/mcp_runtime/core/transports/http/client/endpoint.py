@@ -307,12 +307,13 @@ class Endpoint:
 
     def _redirected(self, url: httpx2.URL, response: httpx2.Response) -> httpx2.URL:
         """Return the target of a redirect, which must be the same origin: the headers may be secret."""
-        target = url.join(response.headers["location"])
-        same = _is_same_origin(target, url)
+        same = _is_same_origin(target := url.join(response.headers["location"]), url)
         if not same or response.status_code not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
             where = f"{_origin(target)}{target.path}" if same else _origin(target)
             why = "with a status that makes a GET of it" if same else "requests are not sent to other origins"
             raise Refused(f"{self.shown} redirects to {clipped(where)}, {why}: use that URL")
+        # The router of a mounted application would redirect each request.
+        self._url = target if target == url.copy_with(path=f"{url.path}/") else self._url
         return target
 
     async def _refusal(self, response: httpx2.Response, session: str) -> TransportError:
