@@ -1,7 +1,13 @@
 """Matching definitions between revisions when their names differ, and the consequences."""
 
+from collections.abc import Callable
+
+import pytest
+
 from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.types.equality import Likeness, renamed
 from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.ir.nodes import NULL, STRING, Field, Kind, Literal, Primitive, TypeRef, protocol_of
 from mcp_bindgen.load import load_released
 from support.source_view import found, read
 
@@ -122,3 +128,48 @@ class TestMatching:
         )
         rules = {f.rule.id for f in compare_definitions(*sides)}
         assert rules == {"definition-added", "definition-removed"}
+
+
+def text(number: int) -> TypeRef:
+    return Primitive(kind=Kind.STRING, format=f"f{number}")
+
+
+def constant(number: int) -> TypeRef:
+    return Literal(values=(number,))
+
+
+class TestBounds:
+    """Comparing many members or properties takes a bounded number of steps; what is left out is not paired."""
+
+    @pytest.mark.parametrize(
+        ("gone", "come", "length", "is_found"),
+        [(50, 50, 8, True), (50, 51, 8, False), (1, 2_501, 8, False), (1, 1, 100, True), (1, 1, 101, False)],
+    )
+    def test_renames_are_looked_for_among_few_short_names(
+        self, gone: int, come: int, length: int, is_found: bool
+    ) -> None:
+        def fields(end: str, count: int) -> list[Field[TypeRef]]:
+            names = (f"{number:06d}{end}".ljust(length, "x") for number in range(count))
+            return [Field(wire_name=name, type=STRING, required=True) for name in names]
+
+        asked: list[object] = []
+
+        def same(a: object, b: object) -> bool:
+            asked.append((a, b))
+            return True
+
+        assert bool(renamed(fields("ax", gone), fields("ay", come), same)) is bool(asked) is is_found
+
+    @pytest.mark.parametrize(
+        ("make", "count", "is_paired"),
+        [(text, 11, True), (text, 12, False), (constant, 99, True), (constant, 100, False)],
+        ids=["types in depth", "types by kind", "constants by kind", "equal constants only"],
+    )
+    def test_members_of_large_unions_are_paired_less_closely(
+        self, make: Callable[[int], TypeRef], count: int, is_paired: bool
+    ) -> None:
+        old, new = ([make(number) for number in range(start, start + count)] for start in (0, count))
+        nothing = protocol_of({})
+        pairs, gone, come = Likeness(nothing, nothing, lambda a, b: a == b).pairs([*old, NULL], [*new, NULL])
+        assert (NULL, NULL) in pairs
+        assert len(pairs) == (count + 1 if is_paired else 1) and len(gone) == len(come) == count + 1 - len(pairs)
