@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     import uvicorn
 
 MAX_BODY: Final = 64 << 20
-"""The maximum size of a request in bytes; a larger one gets status 413."""
+"""The maximum size of a request in bytes; a larger one gets status 413. Larger messages of servers are not judged."""
+_LINE: Final = 64
+"""How many bytes a line of an event counts in addition to its length, since each is an object."""
 MAX_SESSIONS: Final = 1_000
 """How many sessions are followed; messages of further ones pass without being judged."""
 # `accept-encoding` goes, so that answers are readable, and `content-encoding` since bodies were decompressed.
@@ -159,8 +161,10 @@ class UrlRelay(HttpRelay):
                 await reply.write(None, chunk, is_last=False)
                 yield chunk
 
-        async for text in _events(passed()) if is_stream else _whole(passed()):
-            if response.is_success or not _only_explains(text, body):
+        async for text in read_events(passed()) if is_stream else read_whole(passed()):
+            if text is None:
+                self.tally.skip()
+            elif response.is_success or not _only_explains(text, body):
                 self.judge(observer, Side.SERVER, text)
         await reply.write(None, b"", is_last=True)
 
@@ -211,24 +215,36 @@ async def unreachable(reply: HttpRequest, reason: str) -> None:
     await reply.respond(502, jsonrpc.write_error(None, jsonrpc.INTERNAL_ERROR, reason, null_id=False))
 
 
-async def _whole(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield a body when it is complete; only its beginning if it is too large, which is not judged."""
-    body = bytearray()
+async def read_whole(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes | None]:
+    """Yield a body when it is complete; None for one that is too large to be judged."""
+    body, size = bytearray(), 0
     async for chunk in chunks:
-        body += chunk if len(body) <= MAX_BODY else b""
-    if len(body) <= MAX_BODY:
-        yield bytes(body)
+        size += len(chunk)
+        if size <= MAX_BODY:
+            body += chunk
+        else:
+            body.clear()
+    yield bytes(body) if size <= MAX_BODY else None
 
 
-async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the data of each event of a stream."""
-    rest, data = b"", list[bytes]()
+async def read_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes | None]:
+    """Yield the data of each event of a stream; None for one that is too large to be judged."""
+    line, data, size = bytearray(), list[bytes](), 0
     async for chunk in chunks:
-        *lines, rest = (rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
-        for line in lines:
-            name, _, value = line.partition(b":")
-            if name == b"data":
-                data.append(value.removeprefix(b" "))
-            elif not line and data:
-                yield b"\n".join(data)
-                data.clear()
+        *parts, rest = chunk.split(b"\n")
+        for part in parts:
+            whole, line = bytes(line + part).removesuffix(b"\r"), bytearray()
+            if not whole:
+                if data or size > MAX_BODY:
+                    yield b"\n".join(data) if size <= MAX_BODY else None
+                data, size = [], 0
+                continue
+            size += len(part) + _LINE
+            if size > MAX_BODY:
+                data = []
+            elif whole.startswith(b"data:"):
+                data.append(whole[5:].removeprefix(b" "))
+        size += len(rest)
+        line += rest
+        if size > MAX_BODY and line:
+            line = bytearray(b":")  # It is not empty, and nothing of it is kept.

@@ -71,6 +71,11 @@ class Tally:
         if observer is not None and (found := observer.take(sender, text)):
             self.found(text, found)
 
+    def skip(self) -> None:
+        """Count a message that is too large to be judged."""
+        self.messages += 1
+        self.unjudged += 1
+
     def found(self, text: bytes, found: "Sequence[Finding]") -> None:
         """Take a message that violates the protocol, or does what it advises against."""
         is_broken = not all(each.is_warning for each in found)
