@@ -60,7 +60,7 @@ class Asked(SentCall):
 
 
 class Received(ReceivedCall):
-    """A request that one end received.
+    """A request that one end received, without its params.
 
     Args:
         message: the request.
@@ -73,7 +73,8 @@ class Received(ReceivedCall):
     def __init__(
         self, message: Request, channel: object, batch: Batch | None, *, book: dict[Id, Any], action: Action
     ) -> None:
-        self.message, self.channel, self.batch, self.book, self.action = message, channel, batch, book, action
+        self.channel, self.batch, self.book, self.action = channel, batch, book, action
+        self.message = Request(message.id, message.method, None)  # Nothing checks the params later: they may be large.
         self.name, self.id, self.token = message.method, message.id, progress_token(message.params)
         self.progress, self.is_modern = None, False
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.json.text import ENDS
+from mcp_runtime.core.json.text import ENDS, MIN_COUNTED, has_too_many_values
 from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.calls import check_batch
@@ -22,9 +22,7 @@ from mcp_runtime.observe.talk import LegacyTalk, ModernTalk, Talk
 __all__ = ["Finding", "Observer"]
 
 MAX_JUDGED: Final = 16 << 20
-"""The maximum size in bytes of a message that is checked."""
-MAX_VALUES: Final = 2_000_000
-"""Approximate maximum number of values in it: each takes many times the bytes of its text."""
+"""The maximum size in bytes of a message that is checked; its values are limited as those of the runtime."""
 MAX_NAME: Final = 1_000
 """The maximum length of a remembered id, token or method in characters; a longer one is replaced by its hash."""
 
@@ -205,7 +203,7 @@ class Observer:
 
 def is_too_much(text: bytes) -> bool:
     """Whether a message is too long, or contains too many values, to be checked."""
-    return len(text) > MAX_JUDGED or (len(text) > MAX_VALUES and sum(map(text.count, (b",", b"{", b"["))) > MAX_VALUES)
+    return len(text) > MAX_JUDGED or (len(text) > MIN_COUNTED and has_too_many_values(text))
 
 
 def _finding(sender: Side, revision: str, broken: Broken, method: str | None, id_: Any) -> Finding:
