@@ -92,22 +92,30 @@ def test_a_program_runs_with_what_its_page_installs(
     assert done.stdout == program.output
 
 
-def test_the_container_serves_with_what_it_installs(release: Release, tmp_path: Path) -> None:
-    page = "docs/deployment.md"
-    (file,) = (block.text for block in blocks(page) if block.language == "dockerfile")
-    steps = dict(line.split(" ", 1) for line in file.splitlines())
-    (extra,) = EXTRAS.findall(steps["RUN"])
+@pytest.mark.parametrize("source", ["docs/deployment.md", "new"])
+def test_the_container_serves_with_what_it_installs(
+    source: str, release: Release, installed: Callable[[frozenset[str]], Environment], tmp_path: Path
+) -> None:
     environment = empty_environment(tmp_path)
+    if source == "new":
+        makes = installed(frozenset())
+        makes.run("mcp-bindgen", "new", tmp_path / "notes")
+        tested = [str(makes.python), "-m", "pytest", "-q"]
+        assert subprocess.run(tested, cwd=tmp_path / "notes", capture_output=True, check=False).returncode == 0
+        folder, file = tmp_path / "notes", (tmp_path / "notes" / "Dockerfile").read_text("utf-8")
+    else:
+        (file,) = (block.text for block in blocks(source) if block.language == "dockerfile")
+        folder = tmp_path
+        next(programs(source)).write(folder)
+    steps = dict(line.split(" ", 1) for line in file.splitlines() if not line.startswith("#"))
+    (extra,) = EXTRAS.findall(steps["RUN"])
     environment.install(release.bindings.requirement(extra))
-    next(programs(page)).write(tmp_path)
     port = str(free_port())
     serve, check = (
         json.loads(steps[step].removeprefix("CMD ").replace("8000", port)) for step in ("CMD", "HEALTHCHECK")
     )
-    with subprocess.Popen([environment.python, *serve[1:]], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([environment.python, *serve[1:]], cwd=folder, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None and server.stderr.readline() == f"serving at http://0.0.0.0:{port}/mcp\n"
-        checked = subprocess.run(
-            [environment.python, *check[1:]], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        checked = subprocess.run([environment.python, *check[1:]], capture_output=True, text=True, check=False)
         server.terminate()
     assert (checked.returncode, server.returncode) == (0, 0), checked.stderr
