@@ -7,6 +7,7 @@ requests, and takes the body of a request with `Upgrade` for the next request.
 
 import asyncio
 from collections import deque
+from functools import lru_cache
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
@@ -20,8 +21,9 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from mcp_runtime.core.connection.background import begin
-from mcp_runtime.core.transports.http.server.checks import is_framed
+from mcp_runtime.core.transports.http.server.checks import REMEMBERED, is_framed
 
+_CLOSE: Final = (b"connection", b"close")
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
 
@@ -60,16 +62,26 @@ class Cycle(RequestResponseCycle):
         self.response_started = True
         self.waiting_for_100_continue = False
         headers = [*self.default_headers, *self._start["headers"]]
-        if HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
-            raise RuntimeError("a header contains control characters")
-        if (b"connection", b"close") in headers:
+        if _CLOSE in headers:
             self.keep_alive = False
         elif not self.keep_alive:
-            headers.append((b"connection", b"close"))
-        self.chunked_encoding = b"content-length" not in dict(headers) and self.scope["method"] != "HEAD"
-        if self.chunked_encoding:
+            headers.append(_CLOSE)
+        size = dict(headers).get(b"content-length")
+        if size is not None:
+            headers.remove((b"content-length", size))
+            size = b"content-length: %b\r\n" % size
+        elif self.scope["method"] != "HEAD":
+            self.chunked_encoding = True
             headers.append((b"transfer-encoding", b"chunked"))
-        return b"".join([STATUS_LINE[self._start["status"]], *[b"%b: %b\r\n" % each for each in headers], b"\r\n"])
+        return b"".join([STATUS_LINE[self._start["status"]], _lines(tuple(headers)), size or b"", b"\r\n"])
+
+
+@lru_cache(REMEMBERED)
+def _lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """Return headers as they are sent; raises RuntimeError for control characters."""
+    if HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
+        raise RuntimeError("a header contains control characters")
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 class HttptoolsConnection(HttpToolsProtocol):
@@ -121,7 +133,10 @@ class HttptoolsConnection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Collect a header, or a trailer, which the application does not see."""
         # The parser keeps blanks after a value; they do not belong to it (RFC 9110, 5.5).
-        super().on_header(name, value.strip(b" \t"))
+        name, value = name.lower(), value.strip(b" \t")
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Start answering a request; raises ValueError if it is refused."""
@@ -129,7 +144,7 @@ class HttptoolsConnection(HttpToolsProtocol):
         version, names = parser.get_http_version(), [name for name, _ in headers]
         if version not in ("1.0", "1.1") or names.count(b"host") > 1 or (version == "1.1" and b"host" not in names):
             raise ValueError("this version is not supported, or there is not one Host")
-        if not is_framed(headers, version):
+        if b"transfer-encoding" in names and not is_framed(headers, version):
             raise ValueError("it is unclear where the body ends")
         if len(self._open) >= MAX_PIPELINED:
             raise ValueError("too many requests are not answered yet")

@@ -45,7 +45,7 @@ async def test_what_is_forgotten_is_told_of_nothing() -> None:
 
 
 async def limited(limit: TimeLimit, work: Coroutine[Any, Any, None]) -> None:
-    with limit():
+    with limit:
         await work
 
 

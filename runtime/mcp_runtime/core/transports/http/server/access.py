@@ -136,29 +136,38 @@ class Access:
         self._principal = principal
         self._warned = float("-inf")
 
-    async def sender(self, scope: Scope, headers: Headers, address: str | None) -> Principal | None:
-        """Return the sender of a request from an address, and remove its token from the headers.
+    def identify(self, request: HttpRequest) -> None:
+        """Determine the sender of a request where nothing needs authorization, and drop any token."""
+        request.headers.pop(_AUTHORIZATION, None)
+        if self._principal is not None and (subject := self._principal(request.scope)) is not None:
+            request.sender = Sender(Principal(subject), request.sender.address)
+
+    async def authenticate(self, request: HttpRequest, auth: Protection) -> None:
+        """Determine the sender of a request by its token, which is removed from the headers.
+
+        Unless it is a POST, whose body tells its id, it is also checked for the scopes that every request needs.
 
         Raises:
-            Refusal: there is no valid token.
+            Refusal: there is no valid token, or it lacks a scope.
         """
-        given = headers.pop(_AUTHORIZATION, b"")
-        auth = self.auth
-        if auth is None:
-            subject = self._principal(scope) if self._principal is not None else None
-            return None if subject is None else Principal(subject)
-        if scope["method"] == "OPTIONS":
-            return None  # It is refused, whoever sends it.
-        scheme, _, token = given.partition(b" ")
-        token = token.strip(b" ")
-        if _is_repeated(scope, headers):
+        scheme, _, token = request.headers.pop(_AUTHORIZATION, b"").partition(b" ")
+        method = request.scope["method"]
+        if method == "OPTIONS":
+            return  # It is refused, whoever sends it.
+        principal = await self._verified(request, auth, scheme, token.strip(b" "))
+        request.sender = Sender(principal, request.sender.address)
+        if method != "POST":
+            self.check(principal)
+
+    async def _verified(self, request: HttpRequest, auth: Protection, scheme: bytes, token: bytes) -> Principal:
+        if _is_repeated(request.scope, request.headers):
             raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
         if scheme.lower() != b"bearer" or not token:
             raise _refused(Case.NO_TOKEN, auth.challenge())
         if not _TOKEN.fullmatch(token):
             raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
         try:
-            return await auth.verify(token.decode("ascii"), address)
+            return await auth.verify(token.decode("ascii"), request.sender.address)
         except InvalidToken as error:
             reason = str(error)
         except AuthorizationError as error:
@@ -254,14 +263,13 @@ class Application(ABC):
         try:
             request.read_headers(self.limits.max_header_bytes)
             self.places.admit(request)
-            if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
+            if (auth := self._access.auth) is None:
+                self._access.identify(request)
+            elif scope["path"] in auth.paths:
                 await auth.metadata_app(scope, receive, send)
                 return
-            address = request.sender.address
-            if (principal := await self._access.sender(scope, request.headers, address)) is not None:
-                request.sender = Sender(principal, address)
-            if auth is not None and scope["method"] not in ("POST", "OPTIONS"):
-                self._access.check(principal)
+            else:
+                await self._access.authenticate(request, auth)
             await self._answer(request)
         except Refusal as refusal:
             if refusal.case is Case.HOST and len(self._refused) < MAX_REFUSED_HOSTS:

@@ -78,44 +78,38 @@ class Delay(Generic[K]):
 
 
 class TimeLimit:
-    """Ends what takes too long, as `asyncio.timeout` does, but with one timer for all that runs at the same time.
+    """Ends what takes too long, as `asyncio.timeout` does, but with one timer for all tasks that are in it.
+
+    It is a context manager, which raises TimeoutError; a task may be in it once at a time.
 
     Args:
         seconds: the maximum duration in seconds.
     """
 
-    __slots__ = ("_delay",)
+    __slots__ = ("_delay", "_late")
 
     def __init__(self, seconds: float) -> None:
-        self._delay: Delay[_Limited] = Delay(seconds, _Limited.expire)
+        self._delay: Delay[asyncio.Task[Any] | None] = Delay(seconds, self._expire)
+        self._late: set[asyncio.Task[Any] | None] = set()
 
-    def __call__(self) -> "_Limited":
-        """Return a context that raises TimeoutError if it takes too long."""
-        return _Limited(self._delay)
+    def _expire(self, task: "asyncio.Task[Any] | None") -> None:
+        if task is not None and task.cancel():
+            self._late.add(task)
+
+    def __enter__(self) -> None:
+        self._delay.begin(asyncio.current_task())
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        task = asyncio.current_task()
+        if self._delay.end(task) or task is None or task not in self._late:
+            return
+        self._late.discard(task)
+        if task.uncancel() == 0 and kind is asyncio.CancelledError:
+            raise TimeoutError from error
 
     def clear(self) -> None:
         """Stop the timer; what still runs is not limited any more."""
         self._delay.clear()
-
-
-class _Limited:
-    __slots__ = ("_delay", "_is_late", "_task")
-
-    def __init__(self, delay: "Delay[_Limited]") -> None:
-        self._delay = delay
-        self._task = asyncio.current_task()
-        self._is_late = False
-
-    def expire(self) -> None:
-        self._is_late = self._task is not None and self._task.cancel()
-
-    def __enter__(self) -> None:
-        self._delay.begin(self)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._delay.end(self)
-        if self._is_late and self._task and self._task.uncancel() == 0 and kind is asyncio.CancelledError:
-            raise TimeoutError from error
 
 
 _UNLIMITED: Final = nullcontext()
@@ -193,7 +187,7 @@ class HttpRequest:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, limit: TimeLimit | None = None) -> None:
         self.scope, self.receive = scope, receive
-        self._send, self._limit = send, limit
+        self._send, self._limit = send, limit or _UNLIMITED
 
     def read_headers(self, max_bytes: int) -> None:
         """Read the headers.
@@ -249,7 +243,7 @@ class HttpRequest:
             more = not is_last or len(data) - at > HIGH_WATER
             part = {"type": "http.response.body", "body": data[at : at + HIGH_WATER], "more_body": more}
             try:
-                with _UNLIMITED if self._limit is None else self._limit():
+                with self._limit:
                     if not at and start is not None:
                         await self._send(start)
                     await self._send(part)
@@ -307,12 +301,12 @@ class Arriving:
         length = headers.get(b"content-length", b"")
         if length.isdigit() and (len(length) > 18 or int(length) > 2 * limits.max_message_bytes):
             raise TooLarge(limits.max_message_bytes)
-        if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
+        if b"content-encoding" in headers and headers[b"content-encoding"].strip().lower() not in (b"", b"identity"):
             raise Refusal(Case.ENCODING)
         if not self.count.take(peer):
             raise Refusal(Case.ARRIVING, headers=_CLOSE)
         try:
-            with self.time():
+            with self.time:
                 return await self._parts(request.receive, peer)
         except TimeoutError:
             raise Refusal(Case.SLOW_BODY, limits.body_timeout) from None
