@@ -22,9 +22,9 @@ from differential.values import (
     is_map,
     places,
 )
+from functional.minimal import near
 from mcp_bindgen.emit.python.names import attribute_names
 from mcp_bindgen.ir.nodes import (
-    Bounds,
     Kind,
     ListOf,
     Literal,
@@ -36,6 +36,8 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
+from mcp_bindgen.ir.scalars import fits
+from mcp_bindgen.values.builder import matching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,8 @@ class Instances:
                 return self.valid(target.type, level=level, fuel=fuel, all_members=all_members)
             case ListOf(item=item, bounds=bounds):
                 size = self._size(bounds.min_items, bounds.max_items, fuel)
-                return [self.valid(item, level=level + 1, fuel=fuel - 1) for _ in range(size)]
+                items = [self.valid(item, level=level + 1, fuel=fuel - 1) for _ in range(size)]
+                return items[: bounds.min_items] if bounds.unique_items and _repeat(items) else items
             case MapOf(value=value, bounds=bounds):
                 size = self._size(bounds.min_properties, bounds.max_properties, fuel)
                 names = self.rng.sample(MEMBER_NAMES, size)
@@ -138,8 +141,9 @@ class Instances:
                 raise AssertionError("no value has this type")
             case Kind.ANY:
                 return any_value(self.rng, level) if fuel > 0 else self.rng.choice((None, 0, ""))
-        within = [value for value in choices if _is_within(value, type_.bounds)]
-        return self.rng.choice(within)
+        more: tuple[Json, ...] = near(type_.bounds) if type_.kind in (Kind.INTEGER, Kind.NUMBER) else ()
+        more = (matching(type_.bounds.pattern),) if type_.bounds.pattern is not None else more
+        return self.rng.choice([value for value in (*choices, *more) if fits(value, type_)])
 
     def _object(self, struct: Struct, level: int, fuel: int, all_members: bool) -> Json:
         share = 1.0 if all_members else 0.0 if fuel <= 0 else self.rng.choice((0.0, 0.5, 0.5, 0.8, 1.0))
@@ -163,7 +167,7 @@ class Instances:
         least, most = least or 0, 4 if most is None else most
         if fuel <= 0:
             return least
-        return self.rng.choice((least, least + 1, min(most, least + 3), most if fuel > 2 else least))
+        return self.rng.choice((least, min(most, least + 1), min(most, least + 3), most if fuel > 2 else least))
 
     def _mutate(self, holder: dict[str, Json]) -> None:
         """Change one place of the value inside the holder."""
@@ -232,10 +236,5 @@ def _change_items(parent: list[Json], key: int, rng: random.Random) -> None:
             parent.extend(copy.deepcopy(parent[key]) for _ in range(rng.choice((1, 99, 101))))
 
 
-def _is_within(value: Json, bounds: Bounds) -> bool:
-    if isinstance(value, str):
-        longest = len(value) if bounds.max_length is None else bounds.max_length
-        return (bounds.min_length or 0) <= len(value) <= longest
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return True
-    return (bounds.minimum is None or value >= bounds.minimum) and (bounds.maximum is None or value <= bounds.maximum)
+def _repeat(items: list[Json]) -> bool:
+    return any(one == other for number, one in enumerate(items) for other in items[:number])

@@ -56,6 +56,14 @@ def test_proposals_become_a_revision_without_code(tmp_path: Path) -> None:
 import mcp_bindings
 from mcp_bindings import {folder} as new, v2026_07_28 as newest
 tree = new.Tree.model_validate_json('{{"value": "a", "children": [{{"value": "b"}}]}}')
+good = dict(unit="cm", name="arm", readings=[1], percent=5, size=9, labels={{"a": "b"}})
+bad = dict(unit="c", name="Arm", readings=[1, 1], percent=6, size=10, labels={{}})
+for name in good:
+    try:
+        new.Measure.model_validate({{**good, name: bad[name]}})
+    except ValueError:
+        print(name, end=" ")
+print(new.Measure(**good).unit)
 new_methods = set(new.METHODS) - set(newest.METHODS)
 print(tree.children[0].value, sorted(m for m in new_methods if "things" in m), mcp_bindings.App is new.App)
 print(hasattr(new.Client, "list_things"), hasattr(new.ConnectedClient, "notify_thing_list_changed"))
@@ -63,6 +71,7 @@ print(type(new.CallToolResult.model_validate({{"resultType": "complete", "conten
     {{"type": "thing", "thing": {{"value": "a"}}}}]}}).content[0]).__name__)
 """
     assert rehearsal.run("-c", code).splitlines() == [
+        "unit name readings percent size labels cm",
         "b ['notifications/things/list_changed', 'things/list'] True",
         "True True",
         "ThingContent",
