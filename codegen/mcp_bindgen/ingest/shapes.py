@@ -40,15 +40,16 @@ class Contains(Opaque):
 
 def any_of(members: Iterable[Shape]) -> Shape:
     """Make a union of the members, nested unions flattened and repetitions dropped."""
-    flat: dict[Shape, Shape] = {}
+    flat: dict[tuple[Shape, str], Shape] = {}
     opaque: Opaque | None = None
     members = tuple(members)
     for member in [member for member in members if not is_never(member)] or members:
         nested = isinstance(member, Union) and member.exclusive is None
         opaque = both(opaque, member.opaque) if nested else opaque
         for part in member.members if isinstance(member, Union) and nested else (member,):
-            # Equal types may differ in opaque text.
-            flat[part] = with_opaque(flat[part], part.opaque) if part in flat else part
+            # Equal types may differ in opaque text, which counts only if a type beside the union does not decide it.
+            key = part, part.opaque.text if isinstance(part.opaque, OfObjects) else ""
+            flat[key] = with_opaque(flat[key], part.opaque) if key in flat else part
     if len(flat) == 1:
         return with_opaque(next(iter(flat.values())), opaque)
     return Union(members=tuple(flat.values()), opaque=opaque)

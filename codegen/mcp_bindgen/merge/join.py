@@ -258,8 +258,9 @@ class _Place:
         for flat in filter(None, map(self._flatten, parts)):
             for name, property_ in (inherited | properties).items():
                 if name not in flat.properties and (flat.extra is None or not is_any(flat.extra)):
-                    if flat.extra is None and property_.required:
-                        return never(self._where)
+                    if flat.extra is None:
+                        properties[name] = replace(property_, type=never(self._where))
+                        continue
                     opaque = both(opaque, Opaque(text=spell(AllOf(members=tuple(parts))), where=self._where))
         made = Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra, opaque=opaque)
         return self._object(made)

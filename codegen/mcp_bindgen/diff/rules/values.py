@@ -60,11 +60,12 @@ def _opened(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
 
 
 def _widened(site: TypeSite) -> Reading | None:
-    if site.after == (ANY,) != site.before:
-        return " | ".join(map(spell, site.before)), spell(ANY)
+    if site.before != site.after and (site.after == (ANY,) or site.before == (_NEVER,)):
+        return " | ".join(map(spell, site.before)), _spelled(site.after)
     return _opened(strings=False)(site)
 
 
+_NEVER = Primitive(kind=Kind.NEVER)
 _NUMBERS = {Kind.INTEGER, Kind.NUMBER}
 
 
@@ -79,7 +80,7 @@ def _number(old: Kind, new: Kind) -> Callable[[TypeSite], Reading | None]:
 
 
 def _changed(site: TypeSite) -> Reading | None:
-    if (ANY,) in (site.before, site.after):
+    if {(ANY,), (_NEVER,)} & {site.before, site.after}:
         return None
     for before, after in _scalars(site):
         if isinstance(before, Literal) and isinstance(after, Literal):
