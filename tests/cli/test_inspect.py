@@ -159,8 +159,8 @@ class TestCalls:
         ("pairs", "expected"),
         [
             (["n=1"], "error: text: t requires this argument: text=string"),
-            (["text=x", "n=x"], "error: n: must be of type integer, not 'x'"),
-            (["text=x", "n=1.5"], "error: n: must be of type integer, not '1.5'"),
+            (["text=x", "n=x"], "error: n: must be of type integer (1..), not 'x'"),
+            (["text=x", "n=1.5"], "error: n: must be of type integer (1..), not '1.5'"),
             (["text=x", "n=0"], "error: n: 0 is less than the minimum of 1"),
             (["text=x", "tags=a"], "error: tags: must be of type string[] (as JSON), not 'a'"),
             (["text=x", "tags=[1]"], "error: tags/0: 1 is not of type 'string'"),

@@ -15,7 +15,7 @@ from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_json, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
-from mcp_bindgen.diagnostics import InputError, printable
+from mcp_bindgen.diagnostics import InputError, clip, printable
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.serving import split_target, why_foreign
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mcp_bindgen.live.target import Said
 
 _HERE = "inspect"
+MAX_TOLD = 500
+"""The number of characters of a log message or a question that is shown while a call runs."""
 
 
 def inspect(
@@ -83,6 +85,7 @@ def inspect(
             timeout=timeout,
             packages=packages,
             trace=(lambda record: _tell(traced_text(record, masking))) if trace else None,
+            tell=(lambda line: _tell(clip(masking.text(line), MAX_TOLD))) if sys.stderr.isatty() else None,
             masked=mask,
         )
         try:

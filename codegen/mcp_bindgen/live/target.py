@@ -1,6 +1,7 @@
 """How to reach a server, and how to report its failures."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -222,6 +223,7 @@ async def opened(
     *,
     extensions: Sequence[Any] = (),
     require: Sequence[str] = (),
+    tell: Callable[[str], None] | None = None,
     **options: Any,
 ) -> AsyncGenerator[Any]:
     """Open a client of a server, in the first revision that it speaks.
@@ -233,11 +235,12 @@ async def opened(
         refusal: declares all capabilities, and refuses what the server asks for this reason; None to declare none.
         extensions: what the client uses; only with one package, which is bridged to the other revisions.
         require: capabilities that the server must have.
+        tell: receives a line for each log message, and for what the server asks; None for nobody.
         options: further ones of the client.
     """
     from mcp_runtime.core.client import ClientOptions, open_any
 
-    handlers = [] if refusal is None else [refusing(package, refusal) for package in packages]
+    handlers = [] if refusal is None else [refusing(package, refusal, tell) for package in packages]
     given = ClientOptions(capabilities={} if refusal is None else CAPABILITIES, **options)
     clients = [package.Client for package in packages]
     async with connect(target, said.listen) as peer:
@@ -295,19 +298,30 @@ def probe_timeout(timeout: float) -> float:
     return min(PROBE_TIMEOUT, timeout / 3)
 
 
-def refusing(binding: Any, why: str) -> Any:
-    """Return handlers that declare all they can, and open, show and allow nothing."""
+def refusing(binding: Any, why: str, tell: Callable[[str], None] | None = None) -> Any:
+    """Return handlers that declare all they can, and open, show and allow nothing; `tell` receives what was asked."""
     from mcp_runtime.core.errors import PeerError
+
+    def said(line: str) -> None:
+        if tell is not None:
+            tell(line)
 
     async def list_roots(self: Any, params: Any, ctx: Any) -> Any:
         return binding.ListRootsResult(roots=[])
 
     async def create_message(self: Any, params: Any, ctx: Any) -> Any:
+        said("the server asks for sampling, which this command does not offer: refused")
         raise PeerError(_REFUSED, f"refused: {why}")
 
     async def elicit(self: Any, params: Any, ctx: Any) -> Any:
+        said(f"the server asks its user: {params.message}: declined, as nobody is asked")
         return binding.ElicitResult(action="decline")
 
-    known = {"list_roots": list_roots, "create_message": create_message, "elicit": elicit}
+    async def on_logging_message(self: Any, params: Any, ctx: Any) -> None:
+        said(f"{params.level}: {params.data if isinstance(params.data, str) else json.dumps(params.data)}")
+
+    known: dict[str, Any] = {"list_roots": list_roots, "create_message": create_message, "elicit": elicit}
+    if tell is not None:
+        known["on_logging_message"] = on_logging_message
     answers = {name: handler for name, handler in known.items() if hasattr(binding.ClientHandlers, name)}
     return type("Refusing", (binding.ClientHandlers,), answers)()

@@ -12,6 +12,7 @@ from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.target import Said, Target, opened, probe_timeout
 
 if TYPE_CHECKING:
+    from mcp_runtime import CallOptions
     from mcp_runtime.middleware.trace import Traced
 
 LISTS: Final = (
@@ -34,6 +35,7 @@ class Visit:
         timeout: seconds for the whole visit.
         packages: the bindings to speak with, the first choice first; by default all, the newest first.
         trace: is told of every message; None for nobody.
+        tell: receives a line for progress, log messages and what the server asks, while a call runs; None for nobody.
         masked: whether the messages that it is told of have their secrets masked.
     """
 
@@ -45,12 +47,14 @@ class Visit:
         timeout: float,
         packages: Sequence[Any] = (),
         trace: "Callable[[Traced], None] | None" = None,
+        tell: Callable[[str], None] | None = None,
         masked: bool = True,
     ) -> None:
         self._target = target
         self._said = said
         self._packages: Sequence[Any] = packages or packages_of(reversed(revisions()))
         self._trace = trace
+        self._tell = tell
         self._probe_timeout = probe_timeout(timeout)
         self._masked = masked
 
@@ -123,7 +127,24 @@ class Visit:
             execution = tool.get("execution")
             if is_object(execution) and execution.get("taskSupport") == "required":
                 return _wire(await self._as_task(client, name, arguments))
-            return _wire(await client.call_tool(name=name, arguments=arguments))
+            # Servers of the modern era send log messages only to those who ask for them.
+            is_asked = self._tell is not None and client.connection.requester.is_modern
+            meta = {"meta": {"io.modelcontextprotocol/logLevel": "info"}} if is_asked else {}
+            return _wire(await client.call_tool(name=name, arguments=arguments, options=self._options(), **meta))
+
+    def _options(self) -> "CallOptions | None":
+        """Return options that report progress; None for nobody."""
+        from mcp_runtime import CallOptions
+
+        tell = self._tell
+        if tell is None:
+            return None
+
+        def report(progress: float, total: float | None, message: str | None) -> None:
+            of = "" if total is None else f" of {total:g}"
+            tell(f"progress: {progress:g}{of}{f': {message}' if message else ''}")
+
+        return CallOptions(progress=report)
 
     async def _as_task(self, client: Any, name: str, arguments: dict[str, Any]) -> Any:
         from mcp_runtime.extensions.tasks import run_as_task
@@ -178,11 +199,12 @@ class Visit:
             self._target,
             self._said,
             self._packages,
-            "no user is available",
+            "inspect provides no sampling",
             extensions=extensions,
             name="mcp-bindgen inspect",
             probe_timeout=self._probe_timeout,
             trace=tracer,
+            tell=self._tell,
         )
 
 

@@ -18,6 +18,12 @@ MAX_HOPS = 8
 """How many references in a row are followed."""
 
 _DEFINITIONS = "#/$defs/", "#/definitions/"
+_BOUNDS = (
+    ((("minimum", ""), ("exclusiveMinimum", ">")), (("maximum", ""), ("exclusiveMaximum", "<")), ""),
+    ((("minLength", ""),), (("maxLength", ""),), " characters"),
+    ((("minItems", ""),), (("maxItems", ""),), " items"),
+)
+"""Keywords of the least and the most of a value, each with its mark, and what they count."""
 
 
 def rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
@@ -58,11 +64,26 @@ def spell_type(
         return clip(shown, MAX_CELL)
     types = types_of(target, root)
     if types == ["array"] and (inner := as_object(target.get("items"))):
-        return f"{spell_type(inner, root, named, levels - 1) if levels else 'any'}[]"[:MAX_CELL]
+        spelled = f"{spell_type(inner, root, named, levels - 1) if levels else 'any'}[]"
+        return f"{spelled}{_bounds(target)}"[:MAX_CELL]
     alternatives = [one for keyword in ("anyOf", "oneOf") for one in as_list(target.get(keyword))[:MAX_SHOWN]]
-    if levels and any("$ref" in as_object(one) for one in alternatives):
+    if levels and alternatives:
         types = list(dict.fromkeys(spell_type(as_object(one), root, named, levels - 1) for one in alternatives))
-    return "|".join(types)[:MAX_CELL] or "any"
+    return f"{'|'.join(types) or 'any'}{_bounds(target)}"[:MAX_CELL]
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    """Spell the bounds and the format of a value: ``(1..50)``, ``(1.. items)``, ``(..80 characters)``, ``(date)``."""
+    found: list[str] = []
+    for least, most, unit in _BOUNDS:
+        low, high = (
+            next((f"{mark}{clip(json.dumps(schema[key]), MAX_CELL // 4)}" for key, mark in keys if key in schema), "")
+            for keys in (least, most)
+        )
+        if low or high:
+            found.append(f"{low}..{high}{unit}")
+    found += [clip(format_, MAX_CELL // 2) for format_ in [schema.get("format")] if isinstance(format_, str)]
+    return f" ({', '.join(found)})" if found else ""
 
 
 def types_of(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[str]:
