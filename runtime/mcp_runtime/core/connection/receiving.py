@@ -33,8 +33,8 @@ from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED,
 _MODERN: Final = MODERN[Side.SERVER]
 
 OnInitialize: TypeAlias = Callable[[Request, Channel], Mapping[str, Any]]
-Identify: TypeAlias = Callable[[Request, Channel], Requester]
-"""Returns the sender of a modern-era request; raises PeerError to refuse it."""
+Identify: TypeAlias = Callable[[Request, Mapping[str, Any], Channel], Requester]
+"""Returns the sender of a modern-era request, given its `_meta`; raises PeerError to refuse it."""
 
 
 class Receiving(Receiver):
@@ -217,7 +217,8 @@ class Receiving(Receiver):
             held = session.incoming.get(id_)
             if id_ in channel.calls or (held is not None and held.channel is channel):
                 return self._take_fault(session.in_use(Request(id_, str(value["method"]), None), is_same=True), channel)
-        if VERSION not in jsonrpc.meta_of(value.get("params")) and not self._is_modern_anyway(value, channel):
+        meta = jsonrpc.meta_of(value.get("params"))
+        if VERSION not in meta and not self._is_modern_anyway(value, channel):
             return None
         try:
             message: Any = jsonrpc.classify(value)
@@ -228,7 +229,7 @@ class Receiving(Receiver):
             assert self.identify is not None
             call = self._booked(message, channel)
             try:
-                return self._take_request(call, self.identify(message, channel), text)
+                return self._take_request(call, self.identify(message, meta, channel), text)
             except PeerError as error:
                 self._connection.channels.refuse(call, error.code, error.message, error.data)
                 return Outcome(Verdict.REJECTED, error.code, error.message)

@@ -22,7 +22,7 @@ from mcp_runtime.core.method import RequestMethod, request_of
 from mcp_runtime.core.options import CacheHint
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, Request, meta_of
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, Request
 from mcp_runtime.core.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.core.settings import ServerOptions, Suspended
 
@@ -63,9 +63,9 @@ class Requesters:
         self._shared: OrderedDict[str, Requester] = OrderedDict()
         self._last: tuple[_Sender, Requester] | None = None
 
-    def over(self, request: Request, channel: Channel) -> Requester:
+    def over(self, request: Request, meta: Mapping[str, Any], channel: Channel) -> Requester:
         """Return the sender of a request that came over a channel; raises like `of`."""
-        return self.of(request, meta_of(request.params), channel.principal, channel.headers)
+        return self.of(request, meta, channel.principal, channel.headers)
 
     def of(
         self,

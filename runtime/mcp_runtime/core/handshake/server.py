@@ -124,7 +124,7 @@ def _identify(connection: Connection, servers: Mapping[str, Served], legacy: Seq
     if any(served.server.__binding__.era == "modern" for served in servers.values()):
         return requesters().over
     # Legacy-era servers do not pay for the modern era before a client of it comes.
-    return lambda request, channel: requesters().over(request, channel)
+    return lambda request, meta, channel: requesters().over(request, meta, channel)
 
 
 def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, Served]:
@@ -145,7 +145,7 @@ def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, Served]:
     return {**bridged, **found}
 
 
-def _refuse_modern(legacy: Collection[str], request: Request, channel: Channel) -> NoReturn:
+def _refuse_modern(legacy: Collection[str], request: Request, meta: Mapping[str, Any], channel: Channel) -> NoReturn:
     """Refuse a request with an error that does not mention the modern era, so that clients of both begin a session."""
     how = f"begin a session with {INITIALIZE} ({', '.join(sorted(legacy))}), and leave {modern.VERSION} out of _meta"
     raise PeerError(INVALID_REQUEST, f"requests of revisions without a handshake are not answered here; {how}")
