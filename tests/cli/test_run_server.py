@@ -156,7 +156,9 @@ def test_help_and_a_wrong_host(cli: Cli, folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setitem(sys.modules, "server", ModuleType("server"))
     shown = cli("run", "--help").out
-    assert "FILE[:NAME]" in shown and "--http" in shown
+    assert shown.startswith("Usage: mcp-bindgen run [OPTIONS] FILE[:NAME]\n\n  Serve ") and "\nOptions:\n" in shown
+    done = cli("run", "server.py", "--prot", "1", expect=2)
+    assert done.err.endswith("Error: No such option: --prot. Did you mean --port?\n")
     done = cli("run", "server.py", "--http", "--host", "0.0.0.0", expect=2)
     assert "host" in done.err and "Traceback" not in done.err
     done = cli("run", "server.py", "--port", "1", expect=2)

@@ -14,7 +14,7 @@ def serve_file(arguments: Sequence[str]) -> int:
     """
     from mcp_runtime.app import program
 
-    see_also = "\nSee also: mcp-bindgen docs app"
+    see_also = "\n  See also: mcp-bindgen docs app"
     return program.serve_file(arguments, program="mcp-bindgen run", see_also=see_also, reload=_serve_reloading)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from mcp_runtime.app.errors import DefinitionError
 from mcp_runtime.core.errors import LifespanError, McpError, printable
@@ -25,6 +25,27 @@ _OWN: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+mcp_(?:bindings|runtime)\
 
 class Unusable(Exception):
     """A file cannot be served; the message says why."""
+
+
+class _Layout(argparse.RawDescriptionHelpFormatter):
+    """Lays out help as that of the other commands."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:
+        super().add_usage(usage, actions, groups, "Usage: ")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Words errors as those of the other commands."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.match(r"unrecognized arguments: (-\S+)", message)
+        if unknown:
+            from difflib import get_close_matches
+
+            known = re.findall(r"--[a-z-]+", self.format_help())
+            near = get_close_matches(unknown[1].partition("=")[0], known, 1)
+            message = f"No such option: {unknown[1]}{f'. Did you mean {near[0]}?' if near else ''}"
+        self.exit(BAD_INPUT, f"{self.format_usage()}Try '{self.prog} -h' for help.\n\nError: {message}\n")
 
 
 def serve_file(
@@ -43,22 +64,28 @@ def serve_file(
         reload: serves the file in a child process and restarts it when a Python file changes; gets the path, the
             arguments for the child, and whether it serves over HTTP. Without it there is no ``--reload``.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=program,
-        description="Serve the App or Server of a Python file, over stdio or HTTP, in every revision.",
-        epilog=f"Example:  {program} server.py --http --port 8000{see_also}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f"{program} [OPTIONS] FILE[:NAME]",
+        description="  Serve the App or Server of a Python file, over stdio or HTTP.",
+        epilog=f"  Example:  {program} server.py --http --port 8000{see_also}",
+        formatter_class=_Layout,
+        add_help=False,
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="FILE[:NAME]", help="a Python file, and the variable if it defines several")
-    parser.add_argument("--http", action="store_true", help="serve over HTTP (needs mcp-bindings[http])")
-    parser.add_argument("--host", help="address to listen on with --http (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, help="port to listen on with --http (default: 8000)")
-    allowed_help = "host name that clients may use with --http; repeatable (default: those of this machine)"
-    parser.add_argument("--allowed-host", action="append", metavar="NAME", help=allowed_help)
+    target = parser.add_argument_group("Arguments")
+    target.add_argument("target", metavar="FILE[:NAME]", help="A Python file, and the variable if it defines several.")
+    add = parser.add_argument_group("Options").add_argument
+    add("--http", action="store_true", help="Serve over HTTP (needs mcp-bindings[http]).")
+    add("--host", metavar="HOST", help="Address to listen on with --http (default 127.0.0.1).")
+    add("--port", metavar="N", type=int, help="Port to listen on with --http (default 8000; 0 picks a free one).")
+    allowed_help = "Host name that clients may use with --http; repeat for more (default: those of this machine)."
+    add("--allowed-host", action="append", metavar="NAME", help=allowed_help)
     if reload is not None:
-        reload_help = "restart when a Python file changes; clients on stdio stay connected"
-        parser.add_argument("--reload", action="store_true", help=reload_help)
+        add(
+            "--reload", action="store_true", help="Restart when a Python file changes; clients on stdio stay connected."
+        )
+    add("-h", "--help", action="help", help="Show this message and exit.")
     given = parser.parse_args(arguments)
     if not given.http and any(option is not None for option in (given.host, given.port, given.allowed_host)):
         parser.error("--host, --port and --allowed-host are for --http; without it the server uses stdin and stdout")
