@@ -1,10 +1,10 @@
 """Params of messages: read, checked and encoded; and the error responses for exceptions of handlers."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -225,11 +225,8 @@ _RESOURCE_NOT_FOUND: Final = -32002
 """The error code for it in the legacy era."""
 
 
-class Log(Protocol):
-    """Writes a line to the log."""
-
-    def __call__(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
-        """Write a line."""
+Log: TypeAlias = Callable[..., None]
+"""Writes a line to the log: a level, a text with placeholders, their values; with `exc_info`, a traceback."""
 
 
 def refusal(error: BaseException, method: str, requester: Requester, log: Log) -> PeerError:
