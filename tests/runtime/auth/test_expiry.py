@@ -2,13 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.core.transports.http import asgi_app
-from support.http import EVENTS, SESSION, browser, hello, messages_of, raw_client, served
+from mcp_runtime.core.transports.http import asgi_app, sse_app
+from support.http import EVENTS, SESSION, browser, hello, messages_of, raw_client, request, served
 from support.http_modern import asked, headers_for
 from support.http_server import chatty
 from support.tokens import bearer, claims, ec_key, signed
@@ -40,6 +41,28 @@ async def test_a_get_stream_ends_with_its_token() -> None:
             assert not reading.done() or reading.result() == ""
             reading.cancel()
         await client.http.delete("/mcp", headers={**session, **expiring(600)})
+
+
+async def test_a_stream_of_http_sse_ends_with_the_latest_token_of_its_session() -> None:
+    """All answers arrive on it, so each POST with another token keeps it open."""
+    begin, ping = request("initialize", hello("2024-11-05"), 1), request("ping", None, 2)
+    async with served(sse_app(chatty("2024-11-05"), auth=bearer(KEY))) as url, browser(url) as http:
+        async with http.stream("GET", "/mcp", headers={**EVENTS, **expiring(0.5)}) as response:
+            await response.aread()
+        async with http.stream("GET", "/mcp", headers={**EVENTS, **expiring(0.5)}) as response:
+            lines = response.aiter_lines()
+            [place] = [line.removeprefix("data: ") async for line in firsts(lines, 3) if line.startswith("data: ")]
+            assert (await http.post(place, json=begin, headers=expiring(1.5))).status_code == 202
+            await asyncio.sleep(0.7)
+            assert (await http.post(place, json=ping, headers=expiring(0.5))).status_code == 202
+            answers = [line async for line in lines if line.startswith("data: ")]
+        assert len(answers) == 2 and '"id":2' in answers[1]
+        assert (await http.post(place, json=ping, headers=expiring(600))).status_code == 404
+
+
+async def firsts(lines: AsyncIterator[str], count: int) -> AsyncIterator[str]:
+    for _ in range(count):
+        yield await anext(lines)
 
 
 async def test_a_subscription_ends_with_its_token() -> None:

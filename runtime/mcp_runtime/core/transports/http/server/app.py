@@ -25,7 +25,7 @@ from mcp_runtime.core.transports.http.server.asgi import (
 )
 from mcp_runtime.core.transports.http.server.checks import EITHER, ONLY_EVENTS, check_accept, check_content_type
 from mcp_runtime.core.transports.http.server.modern import ModernEndpoint, ModernStream
-from mcp_runtime.core.transports.http.server.outlet import Shared, until, watch
+from mcp_runtime.core.transports.http.server.outlet import Shared, until_expired, watch
 from mcp_runtime.core.transports.http.server.sessions import ASSUMED, HttpSession, Sessions, method_of, missing_before
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
 from mcp_runtime.core.transports.http.statuses import STATUSES, Case, Refusal
@@ -114,7 +114,7 @@ class HttpApp(Application):
             if stream.lacks(needed := session.needed_by(stream), sender.principal):
                 raise self._access.lacking(sorted(needed))
             stream.principal = sender.principal
-            with session, until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
+            with session, until_expired(stream, Stream.end_response):
                 await pump(stream, request, self._quiet, after=after)
         finally:
             streams.add(sender.peer, -1)
@@ -225,9 +225,8 @@ class HttpApp(Application):
         peer = request.sender.peer
         self._requests.add(peer, -1)
         self._streams.add(peer, 1)
-        principal = request.sender.principal
         try:
-            with until(principal.expires if principal else None, self._endpoint.stop_listening, stream):
+            with until_expired(stream, self._endpoint.stop_listening):
                 await self._respond(stream, request)
         finally:
             self._streams.add(peer, -1)

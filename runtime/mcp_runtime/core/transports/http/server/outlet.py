@@ -11,12 +11,12 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import Journal, endpoint_journal, log
-from mcp_runtime.core.connection.transport import Receiver, Transport
+from mcp_runtime.core.connection.transport import Channel, Receiver, Transport
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Delay, Receive, resolve
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Channel)
 
 
 class Shared(NamedTuple):
@@ -78,11 +78,19 @@ async def watch(receive: Receive, left: Callable[[], None]) -> None:
 
 
 @contextmanager
-def until(moment: float | None, act: Callable[[T], object], about: T) -> Generator[None]:
-    """Call a function if a block is still running at a time, in seconds since the epoch; None for never."""
-    timer = None
-    if moment is not None:
-        timer = asyncio.get_running_loop().call_later(moment - sources.wall(), act, about)
+def until_expired(stream: T, act: Callable[[T], object]) -> Generator[None]:
+    """Call a function if a block is still running when the token of a stream's latest sender has expired."""
+    timer: asyncio.TimerHandle | None = None
+
+    def check() -> None:
+        nonlocal timer
+        expires = stream.principal.expires if stream.principal else None
+        if expires is not None and expires <= sources.wall():
+            act(stream)
+        elif expires is not None:
+            timer = asyncio.get_running_loop().call_later(expires - sources.wall(), check)
+
+    check()
     try:
         yield
     finally:

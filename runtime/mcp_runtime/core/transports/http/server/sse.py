@@ -14,7 +14,7 @@ from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.transports.http.server.access import Application, SseServerOptions
 from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Scope, Sender, TooLarge, texts_of
 from mcp_runtime.core.transports.http.server.checks import ONLY_EVENTS, check_accept, check_content_type
-from mcp_runtime.core.transports.http.server.outlet import Outlet, Shared
+from mcp_runtime.core.transports.http.server.outlet import Outlet, Shared, until_expired
 from mcp_runtime.core.transports.http.server.sessions import ID_BYTES, HttpSession, method_of, oldest_unused
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
@@ -52,6 +52,7 @@ class SseSession(HttpSession):
         """
         await self.ready()
         sent, self.principal = self.common.last, sender.principal
+        self.common.principal = sender.principal
         outcome = self.receiver.message_received(body, self)
         has_error = self.common.last > sent and outcome.verdict is not Verdict.MALFORMED
         return ACCEPTED if has_error else outcome
@@ -171,7 +172,8 @@ class SseApp(Application):
         self._shares.add(sender.peer, 1)
         self._silent.begin(session)
         try:
-            await pump(session.common, request, self._quiet)
+            with until_expired(session.common, Stream.finish):
+                await pump(session.common, request, self._quiet)
         finally:
             del self.sessions[id_]
             self._shares.add(sender.peer, -1)
