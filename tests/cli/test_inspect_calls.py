@@ -50,3 +50,25 @@ def test_a_terminal_shows_what_happens_during_a_call(revision: str, cli: Cli, mo
 def test_a_tool_that_needs_sampling_is_told_that_there_is_none(cli: Cli) -> None:
     told = cli("inspect", TALKATIVE, "--call", "sample", expect=2).err
     assert told.endswith("inspecting the server failed: refused: inspect provides no sampling (-1)\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        (
+            "@app.tool\ndef f() -> int:\n    return 1\n",
+            "server.py:3",
+            "tool: write @app.tool(...) with parentheses above f",
+        ),
+        ("@app.tool()\ndef f(a) -> int:\n    return 1\n", "server.py:3", "tool f: parameter a has no type"),
+        ("import surely_not_there\n", "server.py:3", "ModuleNotFoundError: No module named 'surely_not_there'"),
+        ("def f(:\n", "server.py:3", "invalid syntax"),
+        ("del app\n", "server.py", "no App or Server instance found"),
+    ],
+)
+def test_a_file_that_cannot_be_served_is_one_line_with_its_place(
+    text: str, place: str, reason: str, tmp_path: Path, cli: Cli
+) -> None:
+    (tmp_path / "server.py").write_text(f"from mcp_bindings import App\napp = App('x')\n{text}")
+    told = cli("inspect", tmp_path / "server.py", expect=2).err
+    assert told.startswith(f"error: {tmp_path / place}: {reason}") and told.count("\n") == 1

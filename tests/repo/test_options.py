@@ -68,7 +68,7 @@ CALLS: Final[Mapping[str, tuple[Callable[[], Any], str]]] = {
     ),
     "asgi_app": (lambda: asgi_app(App("x"), **WRONG), "did you mean auth?"),
     "sse_app": (lambda: sse_app(v2025_11_25.App("x"), **WRONG), "did you mean auth?"),
-    "serve_http": (lambda: serve_http(App("x"), **wrong("prot")), "did you mean port?"),
+    "serve_http": (lambda: serve_http(App("x"), **WRONG), "did you mean auth?"),
     "serve_stdio": (lambda: serve_stdio(App("x"), **wrong("stdinn")), "did you mean stdin?"),
     "Application.run": (lambda: App("x").run("http", **wrong("prot")), "did you mean port?"),
     "connect_http": (lambda: entered(connect_http("http://127.0.0.1:1", **WRONG)), "did you mean auth?"),

@@ -21,6 +21,8 @@ PROBE_TIMEOUT = 5.0
 _REFUSED = -1
 """The error code of a user who refuses sampling (specification, client/sampling)."""
 _UNAUTHORIZED = "401 Unauthorized"
+_SERVES = "python -m mcp_runtime: "
+"""How a line begins that says why a file cannot be served."""
 CAPABILITIES: Mapping[str, Any] = {
     "sampling": {"tools": {}, "context": {}},
     "elicitation": {"form": {}, "url": {}},
@@ -192,6 +194,9 @@ def talk(
         first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
         if isinstance(target, Endpoint) and is_unauthorized(first):
             first = f"{first}; run: {login_to(target)}"
+        elif told := next((line for line in lines if line.startswith(_SERVES)), ""):
+            place, _, reason = told.removeprefix(_SERVES).partition(": ")
+            raise InputError.at(Location(source=place), reason) from None
         elif first.endswith("exited with status 0"):
             first = f"{first}; it does not serve: is app.run() missing?"
         raise InputError.at(where, f"{failed}: {first}", lines=lines) from None

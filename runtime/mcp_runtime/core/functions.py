@@ -83,8 +83,8 @@ def _bare(name: str) -> str:
 def _like(name: str, names: Collection[str], likeness: float = _LIKENESS) -> str | None:
     from difflib import get_close_matches  # Few classes have methods with other names.
 
-    found = get_close_matches(name, names, 1, likeness)
-    return found[0] if found else None
+    found = get_close_matches(name, names, 3, likeness)
+    return min(found, key=lambda each: sorted(each) != sorted(name), default=None)  # first, letters in another order
 
 
 SCOPES: Final = "__mcp_scopes__"
