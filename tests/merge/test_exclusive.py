@@ -131,3 +131,9 @@ def test_what_a_type_says_is_exact_and_text_says_the_rest(
 )
 def test_what_types_express_needs_no_text(schema: Any) -> None:
     assert not read(schema)[1]
+
+
+@pytest.mark.parametrize(("many", "is_text"), [(50, False), (100, True)])
+def test_alternatives_are_compared_up_to_a_bound(many: int, is_text: bool) -> None:
+    ours, theirs = ({"anyOf": [tagged(f"{word}{number}") for number in range(many)]} for word in "ab")
+    assert read({"type": "array", "items": ours, "contains": theirs})[1] is is_text

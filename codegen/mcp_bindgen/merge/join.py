@@ -124,6 +124,8 @@ class _Place:
     def _containing(self, listed: ListOf[Shape], stated: Contains) -> Shape:
         """Return an array some of whose items are of a type, if all of its items are, or none is."""
         items, wanted = self._exact(listed.item), self._exact(self.shape(stated.type))
+        if len(items) * len(wanted) > MAX_COMPARED**2:
+            return listed
         if all(any(is_within(item, one) for one in wanted) for item in items):
             bounds = Bounds(min_items=stated.least or None, max_items=stated.most)
             return _bounded(replace(listed, opaque=None), bounds)
