@@ -257,13 +257,11 @@ class _Place:
                 extra = part.value if extra is not None and is_any(extra) else extra
                 if part.bounds != UNBOUNDED:
                     opaque = both(opaque, Opaque(text=spell(part), where=self._where))
+        stated = inherited | properties
         for flat in filter(None, map(self._flatten, parts)):
-            for name, property_ in (inherited | properties).items():
-                if name not in flat.properties and (flat.extra is None or not is_any(flat.extra)):
-                    if flat.extra is None:
-                        properties[name] = replace(property_, type=never(self._where))
-                        continue
-                    opaque = both(opaque, Opaque(text=spell(AllOf(members=tuple(parts))), where=self._where))
+            # Converters close each part of an intersection; taken at its word, the whole then has no value at all.
+            if stated.keys() - flat.properties and (flat.extra is None or not is_any(flat.extra)):
+                opaque = both(opaque, Opaque(text=spell(AllOf(members=tuple(parts))), where=self._where))
         made = Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra, opaque=opaque)
         return self._object(made)
 
