@@ -101,3 +101,24 @@ async def test_text_in_small_pieces_takes_linear_time(read: Any, monkeypatch: py
     monkeypatch.setattr(http_proxy, "MAX_BODY", 64 << 20)
     [text] = [text async for text in read(sent(b"data: ", *[b"x" * 100] * 200_000, b"\n\n"))]
     assert len(text) >= 20_000_000
+
+
+async def test_sessions_beyond_the_limit_pass_unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_proxy, "MAX_SESSIONS", 3)
+    begun: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            begun.append(f"s{len(begun)}")
+            headers = [(b"content-type", b"application/json"), (b"mcp-session-id", begun[-1].encode())]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+
+    async with served(app) as url, httpx2.AsyncClient(timeout=60) as client:
+        relay = UrlRelay(f"{url}/mcp", lambda text, findings: None)
+        async with served(relay) as place:
+            for _ in range(5):
+                await client.post(place, json=REQUEST)
+            for session in begun[:5]:
+                await client.post(place, json=json.loads(NOTE), headers={"mcp-session-id": session})
+    assert (relay.tally.messages, relay.tally.unjudged) == (10, 2)

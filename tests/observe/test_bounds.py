@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.live import readings
 from mcp_bindings import v2025_11_25
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.observe import ends, known, observer
@@ -117,3 +118,23 @@ def test_values_are_limited_as_the_runtime_limits_them() -> None:
     watching = Observer([v2025_11_25.BINDING])
     many = request(1, "ping", {"x": [0] * 500_000})
     assert watching.take(Side.CLIENT, json.dumps(many).encode()) == [] and watching.unjudged == 1
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_a_log_of_unanswered_requests_leaves_little(is_same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readings, "MAX_OPEN", 50)
+    monkeypatch.setattr(readings, "MAX_SAME", 5)
+    reader = readings.Reader(["2025-11-25"])
+
+    def read(start: int, end: int) -> None:
+        for number in range(start, end):
+            message = request(1 if is_same else f"{number}{LONG}", "ping", {"x": LONG * 8})
+            assert reader.read(json.dumps(message).encode(), number).is_valid
+
+    read(0, 100)
+    tracemalloc.start()
+    try:
+        read(100, 1_500)
+        assert tracemalloc.get_traced_memory()[0] < 120_000
+    finally:
+        tracemalloc.stop()

@@ -131,3 +131,13 @@ class TestForms:
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "pip install 'mcp-bindings[validation]'" in done.stderr.splitlines()[-1]
+
+
+NONE: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize("wrong", [NONE, {f"p{number}": NONE for number in range(100)}, {"p0": "x" * 100}])
+def test_few_problems_are_reported(wrong: dict[str, Any]) -> None:
+    names = [f"p{number}" for number in range(100)]
+    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}, "required": names}
+    assert len(Form(schema, is_trusted=False).problems(wrong)) == 20
