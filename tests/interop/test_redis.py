@@ -138,7 +138,7 @@ class TestEvents:
             await store.forget("a")
 
     @pytest.mark.parametrize("kind", ["events", "order", "size"])
-    async def test_a_session_with_corrupt_keys_begins_anew_and_costs_no_other(self, redis: Any, kind: str) -> None:
+    async def test_a_session_with_corrupt_keys_starts_again_and_costs_no_other(self, redis: Any, kind: str) -> None:
         store = RedisEventStore(redis)
         await store.append([Event("a", 1, 1, b"x")])
         [key] = await redis.keys(f"mcp:{'events' if kind == 'size' else kind}:*")

@@ -114,7 +114,7 @@ def test_a_flood_leaves_little(flood: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_values_are_limited_as_the_runtime_limits_them() -> None:
-    """A message that only this reader refuses is no fault of its sender."""
+    """A message that only this reader refuses is not the fault of its sender."""
     watching = Observer([v2025_11_25.BINDING])
     many = request(1, "ping", {"x": [0] * 500_000})
     assert watching.take(Side.CLIENT, json.dumps(many).encode()) == [] and watching.unjudged == 1
