@@ -68,8 +68,8 @@ instructions
   Use sum whenever numbers are to be added.
 
 1 tool
-  tool  arguments             description
-  sum   a: number, b: number  Adds two numbers.
+  tool  arguments             result       description
+  sum   a: number, b: number  sum: number  Adds two numbers.
 """
 
     @pytest.mark.slow

@@ -1,10 +1,19 @@
 """`mcp-bindgen inspect`: bounds of arguments, and what a terminal shows while a call runs."""
 
+import asyncio
+import json
+import os
+import pty
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mcp_bindgen.cli.output import table, wrapped
+from mcp_bindgen.live.target import Said
 from mcp_bindgen.tool_clients.listing import spell_arguments
 from support.at_terminal import at_terminal
 from support.command import Cli
@@ -34,16 +43,85 @@ TALKATIVE = Path(__file__).with_name("talkative.py")
 def test_a_terminal_shows_what_happens_during_a_call(revision: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     words = "-m", "mcp_bindgen", "inspect", str(TALKATIVE), "--revision", revision, "--call", "talk"
     monkeypatch.setattr("support.at_terminal.EXAMPLES", Path())
-    shown = at_terminal(*words, answers=[]).replace("\r", "").splitlines()
-    assert shown[:4] == [
+    shown = at_terminal(*words, answers=[("Value", "\x04")], A_KEY="secret").replace("\r", "").splitlines()
+    assert shown[0].startswith("environment variables that the server does not get (--env NAME=VALUE): ")
+    assert " A_KEY, " in shown[0] and "secret" not in shown[0]
+    assert shown[1:5] == [
         "progress: 1 of 2: half",
         'info: {"a": 1}',
         r"warning: careful\x1b[2J",
-        "the server asks its user: How many?: declined, as nobody is asked",
+        "the server asks its user: How many? (Ctrl-D declines)",
     ]
-    assert shown[4] == "no"
+    assert shown[shown.index("declined") + 1] == "no"
     piped = cli("inspect", TALKATIVE, "--revision", revision, "--call", "talk")
     assert (piped.out.splitlines()[0], piped.err) == ("no", "")
+
+
+ANSWERS = [
+    ("Size: s | m: ", "x"),
+    ("is not one of", "m"),
+    ("Cups: integer (1..5): ", "many"),
+    ("must be of type", "9"),
+    ("greater than the maximum of 5", "2"),
+    ("Sugar: boolean [false]: ", "yes"),
+    ("Extras: milk | lemon [none]: ", "milk, lemon"),
+    ("Note: string (optional): ", ""),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_form_is_filled_in_at_a_terminal(revision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.at_terminal.EXAMPLES", Path())
+    words = "-m", "mcp_bindgen", "inspect", str(TALKATIVE), "--revision", revision, "--call", "order"
+    shown = at_terminal(*words, answers=ANSWERS).replace("\r", "")
+    assert '\n{"size":"m","cups":2,"sugar":true,"extras":["milk","lemon"],"note":null}\n' in shown
+
+
+async def test_the_timeout_stops_while_a_person_answers() -> None:
+    said = Said()
+    async with asyncio.timeout(0.2) as said.limit:
+        with said.paused():
+            await asyncio.sleep(0.5)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01) as said.limit:
+            with said.paused():
+                pass
+            await asyncio.sleep(60)
+
+
+WORDS = st.lists(st.text("abcdefghij-_/:", min_size=1, max_size=70), max_size=20).map(" ".join)
+
+
+@given(st.lists(st.tuples(*[WORDS] * 4), max_size=5), st.sampled_from(["", "  "]), WORDS)
+def test_no_word_is_cut_at_a_terminal_of_80_columns(rows: list[tuple[str, ...]], indent: str, line: str) -> None:
+    main, inner = pty.openpty()
+    with os.fdopen(inner, "w") as terminal, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", terminal)
+        patch.setenv("COLUMNS", "80")
+        shown, text = table(("uri", "name", "type", "description"), rows, indent), wrapped(f"capabilities  {line}")
+    os.close(main)
+    found = shown.split()
+    assert all(word in found for row in rows for cell in row for word in cell.split())
+    assert text.split() == ["capabilities", *line.split()]
+    assert max(map(len, [*shown.splitlines(), *text.splitlines()])) <= 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "label"), [("check", "2025-11-25: ping.answered"), ("host", "connecting talkative")]
+)
+def test_a_terminal_shows_what_a_long_command_does(
+    command: str, label: str, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = {"command": sys.executable, "args": ["-m", "mcp_runtime", str(TALKATIVE)]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"talkative": server}}))
+    checked = ["check", "--only", "ping.answered", "--", sys.executable, *server["args"]]
+    words = ["host", str(tmp_path / "mcp.json")] if command == "host" else checked
+    monkeypatch.setattr("support.at_terminal.EXAMPLES", Path())
+    shown = at_terminal("-m", "mcp_bindgen", *words, answers=[])
+    assert f"\r\x1b[2K{label}" in shown
+    assert "\x1b" not in (piped := cli(*words)).out + piped.err
 
 
 @pytest.mark.slow

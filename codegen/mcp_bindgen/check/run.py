@@ -1,7 +1,7 @@
 """Check a server: talk to it in each revision that it speaks, run the probes, and collect what is wrong."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -124,8 +124,8 @@ def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
     return Probe(requirement=requirement, run=run, over=row.get("over", ""), answered=answered)
 
 
-async def check(wanted: Wanted) -> Checked:
-    """Check a server over stdio or HTTP.
+async def check(wanted: Wanted, step: Callable[[str], None] = lambda label: None) -> Checked:
+    """Check a server over stdio or HTTP; `step` announces each probe.
 
     Raises:
         InputError: it cannot be started or reached, or speaks no known revision.
@@ -134,7 +134,7 @@ async def check(wanted: Wanted) -> Checked:
     from mcp_runtime.json_schema.check import check_installed
 
     check_installed()
-    return await _Checking(wanted).run()
+    return await _Checking(wanted, step).run()
 
 
 def _sure(is_provoked: bool, is_explained: bool) -> tuple[str, ...]:
@@ -145,8 +145,9 @@ def _sure(is_provoked: bool, is_explained: bool) -> tuple[str, ...]:
 
 
 class _Checking:
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Wanted, step: Callable[[str], None]) -> None:
         self._wanted = wanted
+        self._step = step
         self._checked = Checked()
         self._spoken: list[str] = []
         self._found: list[Finding] = []
@@ -298,6 +299,7 @@ class _Checking:
             self._checked.unjudged[f"some probes of {revision}: out of time"] = None
             return True
         self._checked.probes += not is_again
+        self._step(f"{revision}: {probe.requirement}")
         peer.timeout = self._wanted.timeout * (2 if is_again else 1)
         try:
             wrong = await probe.run(context)

@@ -13,7 +13,7 @@ import typer
 
 from mcp_bindgen.cli.help import one_server
 from mcp_bindgen.cli.options import BaselineOption, OutputOption, revision_option
-from mcp_bindgen.cli.output import answer_document, table
+from mcp_bindgen.cli.output import answer_document, progress, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.live.bindings import revisions
@@ -95,7 +95,8 @@ def check(
         is_robust=robust,
         typed=tuple(map(Mask.of({}, server.env).text, typed)),
     )
-    found = reports.Report(asyncio.run(run(wanted)), wanted, accepted)
+    with progress() as step:
+        found = reports.Report(asyncio.run(run(wanted, step)), wanted, accepted)
     answer_document(reports.RENDERERS[format_](found), output)
     raise typer.Exit(int(found.number(Severity.ERROR) > 0))
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from mcp_bindgen.cli.options import FormatOption
-from mcp_bindgen.cli.output import answer_as, table
+from mcp_bindgen.cli.output import answer_as, progress, table
 from mcp_bindgen.cli.tool_sources import TimeoutOption
 from mcp_bindgen.diagnostics import InputError, printable
 
@@ -35,7 +35,8 @@ def host(
         return found
 
     try:
-        seen = look(file, timeout, asked)
+        with progress() as step:
+            seen = look(file, timeout, asked, step)
     except ValueError as error:
         raise InputError.at("host", str(error)) from None
     answer_as(format_, lambda: seen, lambda: _text(seen), quiet=False)

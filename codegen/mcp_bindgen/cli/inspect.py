@@ -7,13 +7,14 @@ The JSON output has ``revision``, ``info``, ``capabilities``, ``instructions``, 
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, revision_option
-from mcp_bindgen.cli.output import answer, answer_json, table
+from mcp_bindgen.cli.output import answer, answer_json, table, wrapped
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, clip, printable
 from mcp_bindgen.ingest.sources import is_url
@@ -56,9 +57,10 @@ def inspect(
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
     from mcp_bindgen.live.bindings import own_package, packages_of, revisions
+    from mcp_bindgen.live.forms import Forms
     from mcp_bindgen.live.inspected import contents_text, seen_text, shortened, skills_text
     from mcp_bindgen.live.mask import Mask, traced_text
-    from mcp_bindgen.live.target import talk, target_of
+    from mcp_bindgen.live.target import kept_variables, talk, target_of
     from mcp_bindgen.live.visit import Visit
 
     if package and revision:
@@ -77,6 +79,13 @@ def inspect(
     complaints: list[str] = []
     printed: list[str] = []
     masking = Mask.of(server.headers, server.env) if mask else Mask.off()
+    is_watched = sys.stderr.isatty()
+
+    def tell(line: str) -> None:
+        _tell(clip(masking.text(line), MAX_TOLD))
+
+    if is_watched and server.command and (kept := kept_variables(server.env)):
+        tell(f"environment variables that the server does not get (--env NAME=VALUE): {', '.join(kept)}")
 
     async def visit(said: "Said") -> dict[str, Any]:
         visiting = Visit(
@@ -85,7 +94,8 @@ def inspect(
             timeout=timeout,
             packages=packages,
             trace=(lambda record: _tell(traced_text(record, masking))) if trace else None,
-            tell=(lambda line: _tell(clip(masking.text(line), MAX_TOLD))) if sys.stderr.isatty() else None,
+            tell=tell if is_watched else None,
+            ask=Forms(said, tell).answer if is_watched and sys.stdin.isatty() else None,
             masked=mask,
         )
         try:
@@ -104,8 +114,10 @@ def inspect(
     shown = masking.result(given) if is_done else masking.listing(given)
     if format_ == "json":
         answer_json(shown)
+    elif is_done:
+        answer(contents_text(shown))
     else:
-        answer(contents_text(shown) if is_done else (skills_text if skills else seen_text)(shown, table))
+        answer(wrapped(skills_text(shown, table) if skills else seen_text(shown, partial(table, indent="  "))))
     if found.get("isError") is True:
         for line in ("the server printed:", *printed) if printed else ():
             _tell(masking.text(line))

@@ -3,10 +3,13 @@
 Much of it comes from untrusted files, so markup is not interpreted and control characters are escaped.
 """
 
+import itertools
 import json
 import os
+import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
@@ -25,6 +28,7 @@ PLAIN_WIDTH = 140
 
 _DIFF_COLORS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _PLAIN = "\x1b[0m"
+_CLEARED = "\r\x1b[2K"
 
 
 Format: TypeAlias = Literal["text", "json"]
@@ -116,17 +120,34 @@ def report(diagnostics: Diagnostics, *, verbose: bool = False, quiet: bool = Fal
         _complain(f"{count(warnings, 'warning')} (--verbose shows {'it' if warnings == 1 else 'them'})")
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out rows below headings, as wide as the terminal allows; the text has no control characters, so no styles."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], indent: str = "") -> str:
+    """Lay out rows below headings, as wide as the terminal allows; the text has no control characters, so no styles.
+
+    Rows whose words do not fit beside each other become paragraphs, so that no word is cut.
+    """
     from rich.table import Table
 
-    grid = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for row in rows:
+    grid, listed = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0)), list(rows)
+    for row in listed:
         _add(grid, row)
     console = _console(sys.stdout, styled=False)
+    console.width -= len(indent)
     with console.capture() as captured:
         console.print(grid)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    text = captured.get()
+    lines, words = text.splitlines(), {word for row in listed for cell in row for word in printable(cell).split()}
+    if sys.stdout.isatty() and not words <= set(text.split()):
+        lines = [line for row in listed for line in _paragraph(headings, row, console.width)]
+    return "\n".join(f"{indent}{line}".rstrip() for line in lines)
+
+
+def wrapped(text: str) -> str:
+    """Wrap lines that are wider than the terminal, between words."""
+    if not sys.stdout.isatty():
+        return text
+    width = _console(sys.stdout).width
+    lines = ((line, " " * (len(line) - len(line.lstrip()) + 2)) for line in text.split("\n"))
+    return "\n".join(_filled(line, margin, width) if len(line) > width else line for line, margin in lines)
 
 
 def print_diff(lines: Iterable[str]) -> None:
@@ -143,24 +164,25 @@ def in_color() -> bool:
 
 
 @contextmanager
-def progress(total: int, *, quiet: bool) -> Generator[Callable[[str], None]]:
-    """Show progress on stderr if it is a terminal; yields a function that announces the next of `total` steps."""
+def progress(total: int = 0, *, quiet: bool = False) -> Generator[Callable[[str], None]]:
+    """Show what a command is doing on one line of stderr if it is a terminal.
+
+    Yields a function that announces the next step; 0 for `total` if the number of steps is not known.
+    """
     if quiet or not sys.stderr.isatty():
         yield lambda label: None
         return
-    from rich.markup import escape
-    from rich.progress import Progress
+    steps = itertools.count(1)
 
-    with Progress(console=_console(sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        begun = False
+    def step(label: str) -> None:
+        text = f"[{next(steps)}/{total}] {label}" if total else label
+        line = printable(text).replace("\n", " ")[: shutil.get_terminal_size().columns - 1]
+        print(f"{_CLEARED}{line}", end="", file=sys.stderr, flush=True)
 
-        def step(label: str) -> None:
-            nonlocal begun
-            bar.update(task, description=escape(printable(label)), advance=1 if begun else 0)
-            begun = True
-
+    try:
         yield step
+    finally:
+        print(_CLEARED, end="", file=sys.stderr, flush=True)
 
 
 def _print(text: str) -> None:
@@ -184,6 +206,18 @@ def _add(grid: "Table", row: Sequence[str]) -> None:
     from rich.text import Text
 
     grid.add_row(*(Text(printable(cell), overflow="fold") for cell in row))
+
+
+def _paragraph(headings: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
+    """Iterate over the lines of a row: its first cell, and the others below it, each after its heading."""
+    yield from _filled(printable(row[0]), "    ", width).split("\n")
+    for heading, cell in zip(headings[1:], row[1:], strict=True):
+        if cell:
+            yield from _filled(printable(f"  {heading}: {cell}"), "    ", width).split("\n")
+
+
+def _filled(text: str, margin: str, width: int) -> str:
+    return textwrap.fill(text, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
 
 
 def _console(file: TextIO, *, styled: bool = True) -> "Console":

@@ -19,7 +19,7 @@ from mcp_bindgen.cli import options
 from mcp_bindgen.cli import tool_sources as sources
 from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
 from mcp_bindgen.cli.help import CommandGroup, Task, more
-from mcp_bindgen.cli.output import answer, answer_document, answer_json, print_diff, report, table
+from mcp_bindgen.cli.output import answer, answer_document, answer_json, print_diff, progress, report, table
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count, warnings_json
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.ingest.sources import is_url
@@ -85,11 +85,13 @@ def generate(
     whole = _whole([*words, *_each("--env", env), *_each("--header", header)], command or ())
     diagnostics = Diagnostics()
     made: list[Made] = []
-    for found in servers:
-        refuse_misnamed(found)
-        contract = contract_of(found, timeout, diagnostics, find_gated=True)
-        again = f"{COMMAND} --server {shlex.quote(found.name)}" if one is None else whole
-        made.append(make(found, contract, diagnostics, keep_lock=lock is None, command=None if check else again))
+    with progress(len(servers), quiet=quiet) as step:
+        for found in servers:
+            step(found.name or from_here(found.module or Path()))
+            refuse_misnamed(found)
+            contract = contract_of(found, timeout, diagnostics, find_gated=True)
+            again = f"{COMMAND} --server {shlex.quote(found.name)}" if one is None else whole
+            made.append(make(found, contract, diagnostics, keep_lock=lock is None, command=None if check else again))
     for each in made if not check else ():
         _write(each)
     if format_ == "json":

@@ -30,7 +30,7 @@ def parse_arguments(tool: Mapping[str, Any], pairs: Sequence[str]) -> dict[str, 
     for name, text in _split(pairs):
         if name not in properties and properties and not schema.get("additionalProperties"):
             raise _unknown(str(tool.get("name")), name, list(properties))
-        found[name] = _read(name, text, as_object(properties.get(name)), schema)
+        found[name] = read_value(name, text, as_object(properties.get(name)), schema)
     for name in as_list(schema.get("required")):
         if isinstance(name, str) and name not in found:
             what = spell_type(as_object(properties.get(name)), schema)
@@ -68,8 +68,19 @@ def _split(pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _read(name: str, text: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Read a value as the type that its schema asks for; a schema that asks for none takes JSON, or else a text."""
+def read_value(name: str, text: str, schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> Any:
+    """Read a value as the type that its schema asks for; a schema that asks for none takes JSON, or else a text.
+
+    Args:
+        name: what is read, for errors.
+        text: the value as it was typed.
+        schema: its schema.
+        root: the document with the definitions of that schema; the schema itself by default.
+
+    Raises:
+        InputError: the text is not of that type.
+    """
+    root = schema if root is None else root
     types = types_of(schema, root)
     if types == ["string"]:
         return text

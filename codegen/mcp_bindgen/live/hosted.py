@@ -10,13 +10,16 @@ from typing import Any
 from mcp_bindgen.live.target import Endpoint, authorizer, is_unauthorized, login_to
 
 
-def look(file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str]) -> dict[str, dict[str, Any]]:
+def look(
+    file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str], step: Callable[[str], None]
+) -> dict[str, dict[str, Any]]:
     """Connect all servers of a file, and return the state, error, revision, tools and unusable items of each.
 
     Args:
         file: the configuration.
         timeout: seconds that each server has to be ready, unless its entry says less.
         inputs: asks for the values of ``inputs``.
+        step: announces what is done.
 
     Raises:
         ValueError: the configuration cannot be read.
@@ -29,6 +32,7 @@ def look(file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str])
     tried = [
         replace(entry, is_required=False, startup_timeout=min(timeout, entry.startup_timeout)) for entry in entries
     ]
+    step(f"connecting {', '.join(entry.name for entry in tried)}")
     log = logging.getLogger("mcp_runtime")
     level = log.level
     log.setLevel(logging.CRITICAL)  # The table has the errors.

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp_bindgen.diagnostics import clip, count
-from mcp_bindgen.json_values import is_list, is_object
-from mcp_bindgen.tool_clients.listing import spell_arguments
+from mcp_bindgen.json_values import as_object, is_list, is_object
+from mcp_bindgen.tool_clients.listing import spell_arguments, spell_type
 
 MAX_NOTES = 20
 """The number of notes shown; the rest is counted."""
@@ -37,7 +37,7 @@ def _short(value: Any) -> Any:
 
 
 def seen_text(seen: Mapping[str, Any], table: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> str:
-    """Format what a server offers; `table` lays out rows below headings."""
+    """Format what a server offers; `table` lays out rows below headings, indented."""
     info: Mapping[str, Any] = seen["info"]
     title = f" ({_clip(info['title'], MAX_NAME)})" if isinstance(info.get("title"), str) else ""
     lines = [
@@ -53,7 +53,7 @@ def seen_text(seen: Mapping[str, Any], table: Callable[[Sequence[str], Iterable[
             continue
         lines += ["", f"{count(len(listed), _NOUNS[name])}"]
         if listed:
-            lines += [f"  {line}" for line in table(headings, map(row, listed[:MAX_ROWS])).splitlines()]
+            lines += table(*_used(headings, map(row, listed[:MAX_ROWS]))).splitlines()
         if len(listed) > MAX_ROWS:
             lines.append(f"  and {len(listed) - MAX_ROWS} more (--format json has all)")
     notes: list[str] = seen["notes"]
@@ -116,7 +116,9 @@ def _block(block: Any) -> str:
 
 
 def _tool(tool: Mapping[str, Any]) -> tuple[str, ...]:
-    return (_name(tool), _clip(spell_arguments(tool.get("inputSchema")), MAX_LINE), _about(tool))
+    taken, returned = spell_arguments(tool.get("inputSchema")), as_object(tool.get("outputSchema"))
+    result = (spell_arguments(returned) or spell_type(returned, returned)) if returned else ""
+    return (_name(tool), _clip(taken, MAX_LINE), _clip(result, MAX_LINE), _about(tool))
 
 
 def _resource(resource: Mapping[str, Any]) -> tuple[str, ...]:
@@ -132,12 +134,19 @@ def _prompt(prompt: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 _TABLES = {
-    "tools": (("tool", "arguments", "description"), _tool),
+    "tools": (("tool", "arguments", "result", "description"), _tool),
     "resources": (("uri", "name", "type", "description"), _resource),
     "resourceTemplates": (("uri", "name", "type", "description"), _resource),
     "prompts": (("prompt", "arguments", "description"), _prompt),
 }
 _NOUNS = {"tools": "tool", "resources": "resource", "resourceTemplates": "resource template", "prompts": "prompt"}
+
+
+def _used(headings: Sequence[str], rows: Iterable[tuple[str, ...]]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return a table without the column of results if no tool declares any."""
+    every = list(rows)
+    kept = [at for at, heading in enumerate(headings) if heading != "result" or any(row[at] for row in every)]
+    return [headings[at] for at in kept], [[row[at] for at in kept] for row in every]
 
 
 def _paths(capabilities: Mapping[str, Any]) -> Iterator[str]:

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
@@ -77,6 +78,8 @@ class Endpoint:
 
 
 Target: TypeAlias = Command | Endpoint
+Ask: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Answers ``elicitation/create``; params and result are keyed by wire names."""
 
 
 def target_of(server: Server) -> Target:
@@ -84,6 +87,13 @@ def target_of(server: Server) -> Target:
     if server.url:
         return Endpoint(url=server.url, headers=server.headers)
     return Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
+
+
+def kept_variables(env: Mapping[str, str]) -> list[str]:
+    """Return the names of our environment variables that a server does not get when it is started with `env`."""
+    from mcp_runtime.core.transports.process import child_environment
+
+    return sorted(os.environ.keys() - child_environment(env, inherit=False).keys())
 
 
 def name_of(target: Target) -> str:
@@ -110,11 +120,13 @@ class Said:
     Attributes:
         lines: its last lines, and what broke the protocol among them.
         complaints: what broke the protocol, the first of it.
+        limit: the timeout of the conversation.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.complaints: list[str] = []
+        self.limit = asyncio.Timeout(None)
 
     def listen(self, line: str) -> None:
         """Take a line."""
@@ -126,6 +138,17 @@ class Said:
         self.listen(text)
         if len(self.complaints) < MAX_LINES and text not in self.complaints:
             self.complaints.append(text)
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Stop the clock of the conversation while a person answers."""
+        loop, end = asyncio.get_running_loop(), self.limit.when()
+        begun = loop.time()
+        self.limit.reschedule(None)
+        try:
+            yield
+        finally:
+            self.limit.reschedule(None if end is None else end + loop.time() - begun)
 
 
 @contextmanager
@@ -173,9 +196,14 @@ def talk(
     except ImportError as error:
         raise InputError.at(where, f"the runtime cannot be imported: {error}") from None
     said = Said()
+
+    async def limited() -> T:
+        async with asyncio.timeout(timeout) as said.limit:
+            return await work(said)
+
     try:
         with _heard(said):
-            return asyncio.run(asyncio.wait_for(work(said), timeout))
+            return asyncio.run(limited())
     except TimeoutError:
         raise InputError.at(where, f"the server {late} within {timeout:g} s", lines=said.lines) from None
     except ValueError as error:
@@ -229,6 +257,7 @@ async def opened(
     extensions: Sequence[Any] = (),
     require: Sequence[str] = (),
     tell: Callable[[str], None] | None = None,
+    ask: Ask | None = None,
     **options: Any,
 ) -> AsyncGenerator[Any]:
     """Open a client of a server, in the first revision that it speaks.
@@ -241,11 +270,12 @@ async def opened(
         extensions: what the client uses; only with one package, which is bridged to the other revisions.
         require: capabilities that the server must have.
         tell: receives a line for each log message, and for what the server asks; None for nobody.
+        ask: answers what the server asks its user; None to decline it.
         options: further ones of the client.
     """
     from mcp_runtime.core.client import ClientOptions, open_any
 
-    handlers = [] if refusal is None else [refusing(package, refusal, tell) for package in packages]
+    handlers = [] if refusal is None else [refusing(package, refusal, tell, ask) for package in packages]
     given = ClientOptions(capabilities={} if refusal is None else CAPABILITIES, **options)
     clients = [package.Client for package in packages]
     async with connect(target, said.listen) as peer:
@@ -303,8 +333,8 @@ def probe_timeout(timeout: float) -> float:
     return min(PROBE_TIMEOUT, timeout / 3)
 
 
-def refusing(binding: Any, why: str, tell: Callable[[str], None] | None = None) -> Any:
-    """Return handlers that declare all they can, and open, show and allow nothing; `tell` receives what was asked."""
+def refusing(binding: Any, why: str, tell: Callable[[str], None] | None = None, ask: Ask | None = None) -> Any:
+    """Return handlers that declare all they can and refuse all but what `ask` answers; `tell` gets what was asked."""
     from mcp_runtime.core.errors import PeerError
 
     def said(line: str) -> None:
@@ -319,6 +349,8 @@ def refusing(binding: Any, why: str, tell: Callable[[str], None] | None = None) 
         raise PeerError(_REFUSED, f"refused: {why}")
 
     async def elicit(self: Any, params: Any, ctx: Any) -> Any:
+        if ask is not None:
+            return binding.ElicitResult.model_validate(await ask(params.model_dump(mode="json")))
         said(f"the server asks its user: {params.message}: declined, as nobody is asked")
         return binding.ElicitResult(action="decline")
 

@@ -9,7 +9,7 @@ from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.arguments import parse_arguments, prompt_arguments
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import Said, Target, opened, probe_timeout
+from mcp_bindgen.live.target import Ask, Said, Target, opened, probe_timeout
 
 if TYPE_CHECKING:
     from mcp_runtime import CallOptions
@@ -36,6 +36,7 @@ class Visit:
         packages: the bindings to speak with, the first choice first; by default all, the newest first.
         trace: is told of every message; None for nobody.
         tell: receives a line for progress, log messages and what the server asks, while a call runs; None for nobody.
+        ask: answers what the server asks its user; None to decline it.
         masked: whether the messages that it is told of have their secrets masked.
     """
 
@@ -48,6 +49,7 @@ class Visit:
         packages: Sequence[Any] = (),
         trace: "Callable[[Traced], None] | None" = None,
         tell: Callable[[str], None] | None = None,
+        ask: Ask | None = None,
         masked: bool = True,
     ) -> None:
         self._target = target
@@ -55,6 +57,7 @@ class Visit:
         self._packages: Sequence[Any] = packages or packages_of(reversed(revisions()))
         self._trace = trace
         self._tell = tell
+        self._ask = ask
         self._probe_timeout = probe_timeout(timeout)
         self._masked = masked
 
@@ -205,6 +208,7 @@ class Visit:
             probe_timeout=self._probe_timeout,
             trace=tracer,
             tell=self._tell,
+            ask=self._ask,
         )
 
 
