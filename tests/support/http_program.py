@@ -1,10 +1,11 @@
 """A standalone HTTP server: prints its URL, and ends on SIGTERM.
 
-python -m support.http_program [GRACE]        # in tests/
+python -m support.http_program [GRACE [MAX_UNREAD_TOTAL]]        # in tests/
 """
 
 import sys
 
+from mcp_runtime.core.transports.http import HttpLimits
 from mcp_runtime.web_server import serve_http
 from support.http_server import chatty
 
@@ -17,6 +18,7 @@ def main() -> None:
         port=0,
         sse="/sse",
         grace=grace,
+        limits=HttpLimits(max_unread_total=int(sys.argv[2])) if len(sys.argv) > 2 else HttpLimits(),
         shows_sessions=True,
         started=lambda url: print(url, flush=True),
     )

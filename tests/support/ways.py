@@ -13,7 +13,7 @@ from mcp_runtime.core.server import requires_scopes
 from mcp_runtime.core.settings import Suspended
 from mcp_runtime.core.transports.http import asgi_app, sse_app
 from mcp_runtime.extensions.tasks import SqliteTaskStore
-from mcp_runtime.sealed import InputState
+from mcp_runtime.sealed import InputState, MemorySpentStates
 from support import way_steps as steps
 from support.http import browser, served
 from support.tokens import bearer
@@ -66,8 +66,12 @@ def _lasting(world: World) -> Any:
     return asgi_app(world.app(SqliteTaskStore(world.folder.name + "/tasks", poll_interval=0.01)), auth=bearer(KEY))
 
 
-def _sealed(world: World) -> Any:
-    return asgi_app(world.app(inputs=InputState(keys=[bytes(32)])), auth=bearer(KEY))
+def _sealed(world: World, spent: MemorySpentStates | None = None) -> Any:
+    return asgi_app(world.app(inputs=InputState(keys=[bytes(32)], spent=spent)), auth=bearer(KEY))
+
+
+def _sealed_once(world: World) -> Any:
+    return _sealed(world, MemorySpentStates())
 
 
 def _sessionless(world: World) -> Any:
@@ -150,6 +154,7 @@ WAYS: Final = (
     Way("retry with an answer", steps.retries, ("core/connection/calls.py:Call.resume",)),
     Way("retry to another connection", steps.retries, serve=_shared),
     Way("sealed state", steps.retries, serve=_sealed),
+    Way("sealed state that is used once", steps.retries, serve=_sealed_once),
     Way("stream that is read again", steps.replays, runs=False),
 )
 """The table. A bridge is between half of them and the server, whichever revision that is written for."""

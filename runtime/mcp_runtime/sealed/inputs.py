@@ -214,13 +214,15 @@ class SealedInputs:
         """Return the record of the call, with the answers that `resume` accepted.
 
         Raises:
-            PeerError: the state was used before, or whether it was cannot be determined.
+            PeerError: the sender lacks a scope, the state was used before, or whether it was cannot be determined.
         """
         params, spent = exchange.raw_params, self._settings.spent
         state: Any = params.get("requestState")
         if state is None:
             return Record()
         record = self._opened(state, exchange.method.name, params, exchange.requester)
+        if spent is not None:  # A retry that is refused for its scopes must not use up the state.
+            exchange.require(sorted(exchange.requester.answers.needed(exchange.method.name, params)))
         answers: dict[str, Any] = params["inputResponses"]
         for key, answer in answers.items():
             record.answered(key, answer)

@@ -1,6 +1,7 @@
 """Serves an endpoint with uvicorn, with a health page, and a shutdown that lets calls finish."""
 
 import asyncio
+import logging
 import signal
 import socket
 import threading
@@ -277,11 +278,19 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
     )
     server = Server(config, site, grace, started)
     with ExitStack() as closing:
+        log = logging.getLogger("uvicorn.error")
+        log.addFilter(_is_of_an_error)
+        closing.callback(log.removeFilter, _is_of_an_error)
         # uvicorn would log a failure to listen and end the process.
         listeners = [closing.enter_context(listener) for listener in listen(host, port)]
         runner = closing.enter_context(asyncio.Runner(loop_factory=fastest_loop()))
         runner.run(server.serve(listeners))
     server.ending.over()
+
+
+def _is_of_an_error(record: logging.LogRecord) -> bool:
+    """Whether uvicorn reports an error, rather than a stream that was cut because its client does not read it."""
+    return record.msg != "ASGI callable returned without completing response."
 
 
 def fastest_connection() -> type[asyncio.Protocol]:

@@ -5,7 +5,7 @@ import os
 import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from support.http import RawClient, browser, call
 from support.http_server import chatty
 from support.programs import quick_python
 from support.stdio_peers import eventually
+from support.unread import read_all, unread
 
 TESTS = Path(__file__).parents[3]
 
@@ -285,6 +286,19 @@ async def test_malformed_requests_write_nothing_to_the_log() -> None:
             with suppress(ConnectionError):
                 await asyncio.wait_for(reader.read(), 60)
             writer.close()
+        process.terminate()
+        assert (await process.communicate())[1] == b""
+
+
+@pytest.mark.parametrize("arguments", [{"size": 100_000, "count": 60}, {"size": 20_000, "count": 300}])
+async def test_streams_that_are_cut_write_nothing_to_the_log(arguments: dict[str, int]) -> None:
+    async with program("10", "300000") as (process, url), browser(url) as http, AsyncExitStack() as stack:
+        client = RawClient(http)
+        await client.shake_hands("2025-11-25")
+        calls = [call("log", number, **arguments) for number in range(2)]
+        readers = [await stack.enter_async_context(unread(client, each)) for each in calls]
+        sizes = await asyncio.gather(*map(read_all, readers))
+        assert min(sizes) < 6_000_000, "at least one was cut"
         process.terminate()
         assert (await process.communicate())[1] == b""
 
