@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, create_model
 
 from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import CallToolRequestParams, ListToolsResult, TextContent, Tool, ToolInputSchema
@@ -119,6 +119,14 @@ class TestInference:
             vague()
 
 
+class Documented(Tool):
+    price: float
+    """Price of a call."""
+
+    unit: str = Field("EUR", description="Currency.")
+    """Shown after the price."""
+
+
 class Priced(Tool):
     price: float
     currency: str | None = None
@@ -205,6 +213,19 @@ class TestHelp:
         assert parameters["result_type"].default == "complete"
         assert parameters["is_error"].annotation == bool | None
         assert parameters["structured_content"].default is ABSENT
+
+    def test_fields_are_described_by_their_docstrings(self) -> None:
+        for model in (Tool, ListToolsResult, modern.CallToolResult, Documented):
+            assert all(field.description for field in model.model_fields.values()), model
+        assert Tool.model_fields["input_schema"].description == Documented.model_fields["input_schema"].description
+        descriptions = {name: field.description for name, field in Documented.model_fields.items()}
+        assert (descriptions["price"], descriptions["unit"]) == ("Price of a call.", "Currency.")
+        assert Priced.model_fields["price"].description is None
+
+    def test_descriptions_leave_the_json_schema_of_a_model_unchanged(self) -> None:
+        first, second = (create_model(name, __base__=Tool, cost=(int, 1)) for name in ("Cost", "Cost"))
+        assert first.model_fields["name"].description
+        assert first.model_json_schema() == second.model_json_schema()
 
     def test_a_constructor_of_a_subclass_has_its_own_signature(self) -> None:
         class Own(Tool):

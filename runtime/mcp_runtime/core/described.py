@@ -1,4 +1,4 @@
-"""What a model says of itself: its JSON Schema, as `model_json_schema()` returns it, and its signature.
+"""The documentation of a model: its fields, its JSON Schema as `model_json_schema()` returns it, and its signature.
 
 The JSON Schema has descriptions, and no absence defaults. Imported only when a program asks for one of them.
 """
@@ -7,11 +7,12 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -31,12 +32,22 @@ def described(
     """
     made = handler(_without_absent_defaults(schema, absent))
     properties = handler.resolve_ref_schema(made).get("properties", {})
-    docs = {name: doc for cls in reversed(model.__mro__) for name, doc in field_docs(cls).items()}
-    for name, field in model.model_fields.items():
+    for name, field in documented(model).items():
         stated = properties.get(field.alias or name)
-        if stated is not None and name in docs:
-            stated.setdefault("description", docs[name])
+        if stated is not None and field.description is not None:
+            stated.setdefault("description", field.description)
     return made
+
+
+def documented(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by name, with their docstrings as descriptions where they have none."""
+    fields = model.__pydantic_fields__
+    classes = [cls for cls in reversed(model.__mro__) if vars(cls).get("__pydantic_fields__")]
+    docs = {name: doc for cls in classes for name, doc in field_docs(cls).items()}
+    for name, field in fields.items():
+        if field.description is None:
+            field.description = docs.get(name)
+    return fields
 
 
 def signature(model: type[BaseModel]) -> inspect.Signature:
@@ -45,7 +56,7 @@ def signature(model: type[BaseModel]) -> inspect.Signature:
 
     def plain() -> None: ...
 
-    plain.__annotations__ = {name: field.annotation for name, field in model.model_fields.items()}
+    plain.__annotations__ = {name: field.annotation for name, field in model.__pydantic_fields__.items()}
     types = get_type_hints(plain)  # without the inside of Annotated
     parameters = [
         inspect.Parameter(
@@ -54,7 +65,7 @@ def signature(model: type[BaseModel]) -> inspect.Signature:
             default=inspect.Parameter.empty if field.is_required() else field.get_default(),
             annotation=types[name],
         )
-        for name, field in model.model_fields.items()
+        for name, field in model.__pydantic_fields__.items()
     ]
     if model.model_config.get("extra") == "allow":
         rest = "properties" + "_" * ("properties" in types)
@@ -80,7 +91,7 @@ def _without_absence(schema: Mapping[str, Any], absent: tuple[object, ...]) -> M
     return {name: part for name, part in schema.items() if name != "default"}
 
 
-@cache
+@lru_cache(4096)
 def field_docs(cls: type) -> Mapping[str, str]:
     """Return the docstrings of the fields a class declares, by name; empty if its source is not available."""
     try:

@@ -77,7 +77,7 @@ def received(text: bytes, result: Result) -> Any:
 
 def _list_of(method: RequestMethod[Any, Any]) -> str:
     """Return the property of a paginated result that has the items."""
-    fields = method.result.compile().load().model_fields
+    fields = method.result.compile().load().__pydantic_fields__
     return next((str(field.alias) for field in fields.values() if get_origin(field.annotation) is list), "")
 
 

@@ -35,11 +35,17 @@ if TYPE_CHECKING:
 else:
 
     class _ModelType(type(BaseModel)):
-        """Hides from `dir` and `help` what pydantic and this module keep on a class."""
+        """Hides from `dir` and `help` what pydantic and this module keep on a class, and documents `model_fields`."""
+
+        @property
+        def model_fields(cls) -> dict[str, Any]:
+            """The fields by name, with their docstrings as descriptions; the runtime reads `__pydantic_fields__`."""
+            from mcp_runtime.core.described import documented
+
+            return documented(cls)
 
         def __dir__(cls) -> list[str]:
-            names = (name for name in super().__dir__() if name != "model_fields")
-            return [name for name in names if name in _SPOKEN or not name.startswith("__")]
+            return [n for n in super().__dir__() if n in _SPOKEN or not (n.startswith("__") or n == "model_fields")]
 
 
 @final
@@ -120,7 +126,7 @@ class _Required:
     """Metadata of a field that has a default but must be present on the wire."""
 
 
-# Generated modules import numbers from here, with all else.
+# Generated modules import numbers from here.
 Exactly = json_types.Exactly
 JsonInteger = json_types.JsonInteger
 JsonNumber = json_types.JsonNumber
@@ -183,8 +189,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
         __assumed__: ClassVar[Mapping[str, tuple[str, Any]]]
         """The fields marked `REQUIRED`: wire names, and the defaults used by the constructor and by lenient readers."""
     else:
-        __constants__ = {}
-        __assumed__ = {}
+        __constants__, __assumed__ = {}, {}
 
     def __init__(self, /, **data: Any) -> None:
         """Build a model from Python values. Constants may be omitted.
@@ -218,7 +223,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
                 refuse_non_finite(value)
         if extra := self.__pydantic_extra__:
             for name in extra:
-                if name in type(self).model_fields:
+                if name in self.__pydantic_fields__:
                     raise ValueError(f"{type(self).__name__}: passed under both its names: {name}")
                 type(self)._warn_of(name)
 
@@ -233,8 +238,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
             """Use our signature instead of pydantic's."""
             del cls.__signature__
 
-    if not TYPE_CHECKING:  # Type checkers only reject a misspelt attribute if they see no such method.
-
+        # Type checkers only reject a misspelt attribute if they see no such method.
         def __setattr__(self, name: str, value: Any) -> None:
             cls = type(self)
             if name not in cls.__pydantic_fields__:
@@ -252,7 +256,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
     @classmethod
     def _wire_names(cls) -> dict[str, str]:
         """Return the names of the fields by wire name, where the two differ."""
-        names = ((field.alias or wire_name(name), name) for name, field in cls.model_fields.items())
+        names = ((field.alias or wire_name(name), name) for name, field in cls.__pydantic_fields__.items())
         return {wire: name for wire, name in names if wire != name}
 
     @classmethod
@@ -267,7 +271,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
         """Return the field whose name an undeclared property nearly has."""
         from difflib import get_close_matches
 
-        names = {**{field: field for field in cls.model_fields}, **cls._wire_names()}
+        names = {**{field: field for field in cls.__pydantic_fields__}, **cls._wire_names()}
         found = get_close_matches(name, names, 1, _LIKENESS) if name.isidentifier() else []
         return names[found[0]] if found else None
 
@@ -353,8 +357,7 @@ class Page(WireModel):
     @property
     def unusable(self) -> "tuple[Unusable, ...]":
         """The items that the peer listed and that are missing here, since they are not valid."""
-        found: tuple[Unusable, ...] = (self.__pydantic_private__ or {}).get("unusable", ())
-        return found
+        return cast("tuple[Unusable, ...]", (self.__pydantic_private__ or {}).get("unusable", ()))
 
 
 def _model_fields(schema: CoreSchema) -> dict[str, core_schema.ModelField]:

@@ -205,7 +205,7 @@ class Validate:
         name: str | None = params.name if exchange.method.name == TOOLS_CALL else known.tasks.get(params.task_id)
         if name is None or name in self._skip or not isinstance(result, BaseModel):
             return
-        created: Any = result if "task" in type(result).model_fields else None
+        created: Any = result if "task" in type(result).__pydantic_fields__ else None
         if created is not None:
             known.remember(created.task.task_id, name)
             return

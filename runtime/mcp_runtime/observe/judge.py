@@ -64,7 +64,7 @@ class Judge:
     def has_outputs(self) -> bool:
         """Whether tools of the revision have output schemas (since 2025-06-18)."""
         method = self.request(TOOLS_CALL)
-        fields = getattr(method.result.load(), "model_fields", ()) if method is not None else ()
+        fields = getattr(method.result.load(), "__pydantic_fields__", ()) if method is not None else ()
         return "structured_content" in fields
 
     def requester(self, receiver: Side, declared: Mapping[Side, Mapping[str, Any]]) -> Requester:
@@ -278,7 +278,7 @@ def _below(place: str, found: list[Broken]) -> list[Broken]:
 
 def _required(type_: WireType[Any]) -> list[str]:
     loaded = type_.load()
-    fields: Mapping[str, Any] = getattr(loaded, "model_fields", {})
+    fields: Mapping[str, Any] = getattr(loaded, "__pydantic_fields__", {})
     return [name for name, field in fields.items() if field.is_required()]
 
 

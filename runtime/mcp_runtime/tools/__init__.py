@@ -164,7 +164,7 @@ def _built(tool: Tool[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     try:
         params = model(**values)
     except ValidationError as error:
-        by_wire = {model.model_fields[name].alias or name: value for name, value in values.items()}
+        by_wire = {model.__pydantic_fields__[name].alias or name: value for name, value in values.items()}
         raise ToolArgumentError(tool.name, *first_fault(error, by_wire)) from None
     return params.model_dump(mode="json")
 

@@ -220,7 +220,7 @@ def _retried(params: Any, answers: dict[str, Any], state: str | None) -> Any:
     """Return the params of a call with answers and state; a legacy-era client has no fields for them."""
     more: dict[str, Any] = {"inputResponses": answers or None, "requestState": state}
     model: type[BaseModel] = params.__class__
-    fields = {field.alias or name: name for name, field in model.model_fields.items()}
+    fields = {field.alias or name: name for name, field in model.__pydantic_fields__.items()}
     known = {fields[wire]: value for wire, value in more.items() if wire in fields}
     unknown = {wire: value for wire, value in more.items() if wire not in fields and value is not None}
     return params.model_copy(update={**known, **unknown})

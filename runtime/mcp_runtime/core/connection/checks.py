@@ -173,7 +173,7 @@ def _gated(method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, 
     """Return the attribute, the property and the capability for each property that needs one."""
     return tuple(
         (attribute, wire_name, method.gated[wire_name])
-        for attribute, field in params.model_fields.items()
+        for attribute, field in params.__pydantic_fields__.items()
         if (wire_name := field.alias or attribute) in method.gated
     )
 

@@ -310,7 +310,7 @@ def with_server_info(encoded: bytes, result: Any, requester: Requester) -> bytes
 @lru_cache(maxsize=256)
 def _has_meta(kind: type[Any]) -> bool:
     """Whether instances of a class have their `_meta` in the field of that name."""
-    field = kind.model_fields.get("meta") if issubclass(kind, WireModel) else None
+    field = kind.__pydantic_fields__.get("meta") if issubclass(kind, WireModel) else None
     return field is not None and field.alias == "_meta"
 
 
@@ -319,7 +319,8 @@ def hinted(result: Any, hint: CacheHint) -> Any:
     if not isinstance(result, WireModel):
         return result
     hints = {"ttl_ms": hint.milliseconds, "cache_scope": hint.scope}
-    missing = {n: v for n, v in hints.items() if n in type(result).model_fields and n not in result.model_fields_set}
+    fields = result.__pydantic_fields__
+    missing = {n: v for n, v in hints.items() if n in fields and n not in result.model_fields_set}
     return result.model_copy(update=missing) if missing else result
 
 

@@ -114,13 +114,13 @@ def _capabilities(binding: Binding) -> dict[str, Any]:
 
 def _properties(model: type[BaseModel]) -> dict[str, Any]:
     model.model_rebuild()
-    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+    return {field.alias or name: field.annotation for name, field in model.__pydantic_fields__.items()}
 
 
 def _model(annotation: Any) -> type[BaseModel] | None:
     """Return the model among the types of an annotation; None if none has its own properties."""
     for one in (annotation, *get_args(annotation)):
-        if isinstance(one, type) and issubclass(one, BaseModel) and one.model_fields:
+        if isinstance(one, type) and issubclass(one, BaseModel) and one.__pydantic_fields__:
             return one
     return None
 

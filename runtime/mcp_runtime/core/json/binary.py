@@ -79,7 +79,7 @@ def content_lists(kind: type) -> tuple[str, ...]:
     binary, inner = _parts(kind)
     if binary or len(inner) != 1:
         return ()
-    annotation: Any = getattr(kind, "model_fields", {})[inner[0]].annotation
+    annotation: Any = getattr(kind, "__pydantic_fields__", {})[inner[0]].annotation
     return inner if getattr(annotation, "__origin__", None) is list else ()
 
 
@@ -93,7 +93,7 @@ def _parts(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the fields of a class that contain base64, and those that hold objects which may."""
     found = _PARTS.get(kind)
     if found is None:
-        fields: dict[str, Any] = getattr(kind, "model_fields", {})
+        fields: dict[str, Any] = getattr(kind, "__pydantic_fields__", {})
         binary = tuple(name for name in BINARY if name in fields and fields[name].annotation is str)
         found = binary, tuple(name for name in CONTENT if name in fields)
         if len(_PARTS) + len(PLAIN) < _MAX_CLASSES:

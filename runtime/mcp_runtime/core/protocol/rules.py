@@ -175,7 +175,7 @@ def judge_of(kind: type[Any]) -> Judge | None:
     """Return the check for outgoing results of a class, or None."""
     if may_hold_binary(kind):
         return _binary
-    return _inputs if "input_requests" in getattr(kind, "model_fields", ()) else None
+    return _inputs if "input_requests" in getattr(kind, "__pydantic_fields__", ()) else None
 
 
 def _inputs(_: Any, written: bytes) -> Broken | None:

@@ -75,7 +75,7 @@ def _constants(package: str, name: str) -> list[str | int]:
     """Return the constants of a class by wire name; none if there is no such class."""
     model: Any = getattr(import_module(package), name, None) if name.isidentifier() else None
     names: Iterable[str] = getattr(model, "__constants__", ())
-    return [model.model_fields[constant].alias or constant for constant in names]
+    return [model.__pydantic_fields__[constant].alias or constant for constant in names]
 
 
 def _read(details: ErrorDetails, value: Any) -> tuple[Path, tuple[int, ...]]:
