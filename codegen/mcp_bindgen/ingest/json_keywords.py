@@ -68,13 +68,16 @@ _ALWAYS: Mapping[str, tuple[object, ...]] = {
     "minContains": (1,),
 }
 """Values of keywords that every JSON value satisfies, or that are the default."""
+_RESPELT = frozenset((*_ALWAYS, "additionalProperties", "items", "prefixItems"))
 _SPREADING = frozenset(("$ref", "if", "dependentSchemas", "patternProperties", "additionalProperties", *COMBINING))
 """Keywords beside which `unevaluatedProperties` is more than another word for `additionalProperties`."""
 
 
 def plain(node: Node) -> Node:
     """Return a schema in one of several equal spellings: without keywords that assert nothing or repeat others."""
-    found = {word: value for word, value in node.items() if not any(value == each for each in _ALWAYS.get(word, ()))}
+    if _RESPELT.isdisjoint(node):
+        return node
+    found = {word: value for word, value in node.items() if value not in _ALWAYS.get(word, ())}
     is_object_, is_array = (node.get("type") == name for name in ("object", "array"))
     if is_object_ and found.get("unevaluatedProperties") is False and not found.keys() & _SPREADING:
         found["additionalProperties"] = found.pop("unevaluatedProperties")

@@ -7,7 +7,6 @@ violations of JSON Schema itself are errors.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import (
@@ -237,10 +236,9 @@ class _Reader:
         pattern = node.get("pattern", "")
         is_decided = not others and (not isinstance(pattern, str) or matcher(pattern) is not None)
         if is_decided and node.keys() & ASSERTIONS.keys():  # Assertions on other values have no effect.
-            bounded = [self._scalar(kind, {**node, "type": kind}, where) for kind in ("string", "number")]
-            scalars = [
-                each for each in scalars if isinstance(each, bool | None) or any(map(partial(_is_in, each), bounded))
-            ]
+            typed = (self._scalar(kind, {**node, "type": kind}, where) for kind in ("string", "number"))
+            bounded = [type_ for type_ in typed if isinstance(type_, Primitive)]
+            scalars = [s for s in scalars if isinstance(s, bool | None) or any(fits(s, type_) for type_ in bounded)]
         known: list[Shape] = [Literal(values=tuple(scalars))] if scalars else []
         made = any_of([*known, *others]) if known or others else never(here)
         words = [] if is_decided else [w for w in node if w in (ASSERTIONS.keys() | OBJECT | {"items"})]
@@ -264,7 +262,7 @@ class _Reader:
         text = node.get("format", "")
         format_ = text if isinstance(text, str) and name == "string" else ""
         bounds = self._bounds("number" if name == "integer" else name, node, where)
-        lost = ["pattern"] if name == "string" and not is_pattern(node.get("pattern", "")) else []
+        lost = ["pattern"] if name == "string" and "pattern" in node and not is_pattern(node["pattern"]) else []
         kind = Kind(name)
         if kind is Kind.NUMBER and bounds.multiple_of is not None and float(bounds.multiple_of).is_integer():
             kind = Kind.INTEGER
@@ -332,10 +330,6 @@ class _Reader:
         return Field(
             wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated, default=_default(node)
         )
-
-
-def _is_in(value: Scalar, type_: Shape) -> bool:
-    return isinstance(type_, Primitive) and fits(value, type_)
 
 
 def _default(node: object) -> str:

@@ -60,7 +60,7 @@ def parse_doc(comment: str) -> Doc:
     fenced = False
     opening, *others = comment[2:-2].strip("*").split("\n")
     for line in (opening.strip(), *(_MARGIN.sub("", other).rstrip() for other in others)):
-        for part in [line] if fenced else _parts(line):
+        for part in [line] if fenced or "@" not in line else _parts(line):
             tag = None if fenced else _TAG.match(part)
             if tag:
                 text = part[tag.end() :]

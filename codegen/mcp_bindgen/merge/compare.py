@@ -71,9 +71,9 @@ class Comparison:
                 return  # recursive types would be compared forever
             self._compared.add((left.name, right.name))
         plain_left, plain_right = resolve(left, self._left), resolve(right, self._right)
-        texts = _texts(left, plain_left), _texts(right, plain_right)
-        if texts[1] and texts[0] != texts[1]:  # Only the JSON says it, so it would be lost.
-            yield _difference("text", pointer, texts[0] or "-", texts[1])
+        stated = _texts(right, plain_right)
+        if stated and (ours := _texts(left, plain_left)) != stated:  # Only the JSON says it, so it would be lost.
+            yield _difference("text", pointer, ours or "-", stated)
         leaves_left, leaves_right = self._leaves(plain_left, self._left), self._leaves(plain_right, self._right)
         if len(leaves_left) > 1 or len(leaves_right) > 1:
             yield from self._unions(plain_left, plain_right, leaves_left, leaves_right, pointer)
