@@ -198,3 +198,21 @@ async def test_a_listener_that_does_not_read_delays_no_other() -> None:
             assert await resource_updated(server, f"{URI}/{number}") == 2
     assert (len(deaf.got), len(good.got)) == (2, 21)
     await connection.aclose()
+
+
+@pytest.mark.parametrize(("number", "kept"), [(10_000, "all"), (10_001, "none"), (10_002, "last"), (15_000, "last")])
+async def test_a_reader_that_is_over_10_000_messages_behind_misses_them(number: int, kept: str) -> None:
+    fan_out = MemoryFanOut()
+    slow, quick = fan_out.messages(), fan_out.messages()
+    assert (await anext(slow), await anext(quick)) == (None, None)
+    messages = [b"%d" % each for each in range(number)]
+    for message in messages:
+        await fan_out.publish(message)
+        assert await anext(quick) == message
+    expected: dict[str, list[bytes | None]] = {"all": [*messages], "none": [None], "last": [None, *messages[10_001:]]}
+    async with asyncio.timeout(10):
+        assert [await anext(slow) for _ in expected[kept]] == expected[kept]
+        await fan_out.publish(b"end")
+        assert await anext(slow) == b"end"
+    await slow.aclose()
+    await quick.aclose()

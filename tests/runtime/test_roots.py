@@ -291,6 +291,29 @@ class TestKeeping:
                 line.tell(id=request["id"], result={"roots": [{"uri": uri}]})
             assert [root.uri for root in await asking] == ["file:///new"]
 
+    @pytest.mark.parametrize("changes", [1, 2, 3, 50])
+    async def test_roots_that_never_stop_changing_are_requested_three_times(self, changes: int) -> None:
+        async with raw(Empty()) as line:
+            await line.shake_hands("2025-11-25", roots={"listChanged": True})
+            roots = Roots.of(line.server)
+
+            async def answer() -> int:
+                asking, asked = asyncio.create_task(roots.list()), 0
+                while not asking.done():
+                    if (request := line.got[-1]).get("method") == "roots/list" and request["id"] not in seen:
+                        seen.add(request["id"])
+                        asked += 1
+                        if len(seen) <= changes:
+                            line.tell(method="notifications/roots/list_changed")
+                        line.tell(id=request["id"], result={"roots": [{"uri": f"file:///{len(seen)}"}]})
+                    await asyncio.sleep(0.01)
+                assert [root.uri for root in await asking] == [f"file:///{len(seen)}"], "the last answer"
+                return asked
+
+            seen = set[Any]()
+            assert await answer() == min(changes + 1, 3)
+            assert (await answer() == 0) is (changes < 3), "roots that changed meanwhile are not kept"
+
     async def test_roots_must_be_file_uris(self) -> None:
         async with raw(Empty()) as line:
             await line.shake_hands("2025-11-25", roots={})

@@ -172,6 +172,16 @@ class TestServer:
         finally:
             tracemalloc.stop()
 
+    @pytest.mark.parametrize("place", ["inner/.hidden-{}", "link-{}"])
+    def test_more_than_ten_thousand_entries_are_refused(self, folder: Path, place: str) -> None:
+        few = sum(1 + each.is_dir() for each in (folder / "pdf").rglob("*"))
+        for number in range(10_000 - 1 - few):
+            os.symlink("/", folder / "pdf" / place.format(number))
+        Skills(folder)
+        os.symlink("/", folder / "pdf" / place.format("last"))
+        with pytest.raises(ValueError, match="must not have more than 10,000 files"):
+            Skills(folder)
+
     @pytest.mark.slow
     def test_a_hundred_thousand_files_are_refused(self, folder: Path) -> None:
         for number in range(100_000):

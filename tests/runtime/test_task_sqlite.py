@@ -7,16 +7,20 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcp_bindings import v2025_11_25 as legacy
 from mcp_runtime.core import sources
 from mcp_runtime.core.sources import Sources
-from mcp_runtime.extensions.tasks import SqliteTaskStore, Status, Success, UnknownTask
+from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.extensions.tasks import MemoryTaskStore, SqliteTaskStore, Status, Success, UnknownTask, run_as_task
 from mcp_runtime.extensions.tasks.store import StoreUnavailable, TaskError
 from support.shared_tasks import Make, ServerLaws, StoreLaws
+from support.tasking import Worker, call
 
 
 class TestStore(StoreLaws):
@@ -81,6 +85,52 @@ async def test_a_task_survives_that_the_clock_is_set(
         assert await store.renew([task.id]) == {task.id: None}
 
 
+@pytest.mark.parametrize("number", [10_000, 10_001])
+async def test_tasks_that_are_to_be_taken_are_remembered_up_to_10_000(
+    store: SqliteTaskStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The oldest is forgotten then, and taken half a lease later than the others."""
+    passed = 0.0
+    monkeypatch.setattr(sources, "in_use", Sources(now=lambda: passed, wall=lambda: 1e9 + passed))
+    first = await store.create("ada", None)
+    await store.record(first.id, {"call": {}})
+    with closing(sqlite3.connect(tmp_path / "tasks.db")) as file, file:
+        names = [name for _, name, *_ in file.execute("pragma table_info(tasks)") if name not in ("id", "number")]
+        copied = f"insert into tasks (id, {', '.join(names)}) select ?, {', '.join(names)} from tasks where id = ?"
+        file.executemany(copied, [(f"copy-{each}", first.id) for each in range(number - 1)])
+    with closing(SqliteTaskStore(tmp_path / "tasks.db", lease=60)) as other:
+        passed = 61
+        ids = [first.id, *(f"copy-{each}" for each in range(number - 1))]
+        assert not any(await asyncio.gather(*map(other.take, ids)))
+        passed += 31
+        last, oldest = await other.take(ids[-1]), await other.take(first.id)
+    assert last == {"call": {}}
+    assert oldest == (last if number == 10_000 else None)
+
+
+@pytest.mark.parametrize("failures", [1, 6, 12])
+@pytest.mark.usefixtures("virtual_time")
+async def test_a_store_that_comes_back_is_written_to_within_five_seconds(failures: int) -> None:
+    """However long it was away."""
+    times = list[float]()
+
+    class Away(MemoryTaskStore):
+        async def move(self, owner: str, task_id: str, status: Status, **more: Any) -> Any:
+            times.append(asyncio.get_running_loop().time())
+            if len(times) <= failures:
+                raise StoreUnavailable
+            return await super().move(owner, task_id, status, **more)
+
+    async with connect_memory(Worker(Away(poll_interval=0.01))) as peer:
+        client = await legacy.Client.open(peer)
+        await run_as_task(client, legacy.methods.TOOLS_CALL, call())
+    gaps = [after - before for before, after in pairwise(times)]
+    assert len(gaps) == failures
+    for number, gap in enumerate(gaps):
+        most = min(0.1 * 2**number, 5)
+        assert most / 2 <= gap <= most * 1.01, gaps
+
+
 async def test_a_locked_file_fails_all_waiting_calls_together(
     store: SqliteTaskStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -115,6 +165,7 @@ async def test_a_file_that_cannot_be_used(wrong: str, tmp_path: Path) -> None:
 
 FULL = """
 import asyncio, resource, signal, sys
+from mcp_bindings import v2025_11_25 as legacy
 from mcp_runtime.core import sources
 from mcp_runtime.core.sources import Sources
 from mcp_runtime.extensions.tasks import SqliteTaskStore, Status, Success
@@ -164,7 +215,7 @@ async def test_a_corrupt_row_costs_only_its_task(
     with closing(sqlite3.connect(tmp_path / "tasks.db")) as other:
         other.execute(f"update tasks set {column} = ? where id = ?", (value, tasks[1].id))
         other.commit()
-    for call in (
+    for asked in (
         store.get("ada", tasks[1].id),
         store.wait("ada", tasks[1].id),
         store.take(tasks[1].id),
@@ -172,7 +223,7 @@ async def test_a_corrupt_row_costs_only_its_task(
         store.renew([task.id for task in tasks]),
     ):
         try:
-            await call
+            await asked
         except TaskError as error:
             assert isinstance(error, UnknownTask)
     records, _ = await store.page("ada", None)
