@@ -213,10 +213,12 @@ class _WrongFields(Exception):
     """Fields that forms do not support, by name."""
 
 
-def _no_form(name: str, wrong: Collection[str] = ()) -> TypeError:
+def _no_form(name: str, wrong: Collection[str] = ()) -> Exception:
     """Return the error for a form that cannot be sent, with the names of its wrong fields."""
+    from mcp_runtime.app.errors import for_author
+
     fields = ", ".join(wrong) or "it"
-    return TypeError(f"{name} is not a form: {fields} must be a string, a number, a boolean or a choice")
+    return for_author(TypeError(f"{name} is not a form: {fields} must be a string, a number, a boolean or a choice"))
 
 
 async def _filled(

@@ -139,9 +139,19 @@ def test_a_tool_that_needs_sampling_is_told_that_there_is_none(cli: Cli) -> None
             "tool: write @app.tool(...) with parentheses above f",
         ),
         ("@app.tool()\ndef f(a) -> int:\n    return 1\n", "server.py:3", "tool f: parameter a has no type"),
-        ("import surely_not_there\n", "server.py:3", "ModuleNotFoundError: No module named 'surely_not_there'"),
+        (
+            "import surely_not_there\n",
+            "server.py:3",
+            "ModuleNotFoundError: No module named 'surely_not_there'; install it where this command runs",
+        ),
+        ("app.run('htpp')\n", "server.py:3", "there is no transport 'htpp'; use 'stdio' or 'http'"),
+        (
+            "from mcp_bindings import Image\nImage(b'abc')\n",
+            "server.py:4",
+            "Image: the bytes have no known format; pass",
+        ),
         ("def f(:\n", "server.py:3", "invalid syntax"),
-        ("del app\n", "server.py", "no App or Server instance found"),
+        ("del app\n", "server.py", "no App or Server instance found; define one, for example app = App('name')"),
     ],
 )
 def test_a_file_that_cannot_be_served_is_one_line_with_its_place(
@@ -150,3 +160,47 @@ def test_a_file_that_cannot_be_served_is_one_line_with_its_place(
     (tmp_path / "server.py").write_text(f"from mcp_bindings import App\napp = App('x')\n{text}")
     told = cli("inspect", tmp_path / "server.py", expect=2).err
     assert told.startswith(f"error: {tmp_path / place}: {reason}") and told.count("\n") == 1
+
+
+MISTAKEN = """from mcp_bindings import App, Context, Image
+app = App('x')
+@app.tool()
+async def form(ctx: Context) -> str:
+    'Do.'
+    return repr(await ctx.elicit('?', dict))
+@app.tool()
+def image() -> Image:
+    'Do.'
+    return Image(b'abc')
+@app.tool()
+def number() -> str:
+    'Do.'
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "line", "reason"),
+    [
+        ("form", 6, "dict is not a form: it must be a string, a number, a boolean or a choice"),
+        ("image", 10, "Image: the bytes have no known format; pass mime_type='image/...'"),
+        ("number", 11, "returned int, declared str: Input should be a valid string"),
+    ],
+)
+def test_a_mistake_in_a_tool_is_one_line_with_its_place(
+    tool: str, line: int, reason: str, tmp_path: Path, cli: Cli
+) -> None:
+    (tmp_path / "server.py").write_text(MISTAKEN)
+    told = cli("inspect", tmp_path / "server.py", "--call", tool, expect=1).err.splitlines()
+    assert told[0] == "the server printed:" and len(told) == 2
+    assert f"{tmp_path / 'server.py'}:{line}" in told[1] and reason in told[1]
+
+
+def test_a_name_that_clients_may_refuse_is_a_note(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "server.py").write_text(
+        "from mcp_bindings import App\napp = App('x')\n@app.tool(name='my tool!')\ndef f() -> int:\n    return 1\n"
+    )
+    notes = cli("inspect", tmp_path / "server.py", "--format", "json").json["notes"]
+    assert notes == [
+        "tools/list: clients may refuse the name 'my tool!'; it may have 1 to 128 of A-Z, a-z, 0-9, _, - and ."
+    ]

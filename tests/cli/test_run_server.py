@@ -109,6 +109,11 @@ async def test_a_file_is_served_without_the_compiler(folder: Path) -> None:
         ("x = 1\n", "bad.py", "bad.py: no App or Server instance found"),
         ("x = 1\n", "bad.py:x", "bad.py: x is not an App or a Server"),
         ("x = 1\n", "bad.py:y", "bad.py: y is not defined in it"),
+        (
+            "from mcp_bindings import App\napp = App('a')\n",
+            "bad.py:apq",
+            "bad.py: apq is not defined in it; say bad.py:app",
+        ),
         ("from mcp_bindings.v2025_11_25 import App\na, b = App('a'), App('b')\n", "bad.py", "say which: bad.py:a"),
         ("", "nothing.py", "nothing.py: no such Python file"),
         (

@@ -68,6 +68,7 @@ class Visit:
 
     async def look(self) -> dict[str, Any]:
         """Return what the server is and offers, by wire names; ``notes`` say what could not be listed, and why."""
+        from mcp_runtime.app.tools import why_odd
         from mcp_runtime.core.errors import McpError
         from mcp_runtime.core.protocol.dispatch import Side
         from mcp_runtime.tools import list_items
@@ -95,6 +96,9 @@ class Visit:
                 except McpError as error:
                     if name != "resourceTemplates" or found:
                         notes.append(str(error))
+            notes += [
+                f"tools/list: {why}" for tool in lists.get("tools", ()) if (why := why_odd(str(tool.get("name"))))
+            ]
             return {
                 "revision": connection.revision,
                 "info": connection.peer_info,

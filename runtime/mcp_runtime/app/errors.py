@@ -51,9 +51,9 @@ class ToolFailure(McpError):
 
 
 def for_author(error: Exception) -> Exception:
-    """Return an error of the same type; if it ends the program, only its text is shown."""
+    """Return an error of the same type with the author's line; if it ends the program, only its text is shown."""
     kind: type[Exception] = type(type(error).__name__, (AuthorError, type(error)), {})
-    return kind(str(error))
+    return kind(f"{calling_line()}: {error}")
 
 
 def invalid(reason: str, pointer: str) -> PeerError:

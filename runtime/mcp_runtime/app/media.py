@@ -6,6 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from mcp_runtime.app.errors import for_author
+
 _PREFIXES: Final[Mapping[str, tuple[bytes, bytes]]] = {
     "image/png": (b"\x89PNG\r\n\x1a\n", b""),
     "image/jpeg": (b"\xff\xd8\xff", b""),
@@ -43,7 +45,8 @@ class Media:
         if not found.startswith(f"{self.kind}/"):
             given = "bytes" if isinstance(source, bytes) else str(source)
             known = f"are {found}" if found else "have no known format"
-            raise ValueError(f"{type(self).__name__}: the {given} {known}; pass mime_type='{self.kind}/...'")
+            reason = f"{type(self).__name__}: the {given} {known}; pass mime_type='{self.kind}/...'"
+            raise for_author(ValueError(reason))
         self.mime_type = found
 
     @property

@@ -11,8 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-from mcp_runtime.app.errors import DefinitionError
-from mcp_runtime.core.errors import LifespanError, McpError, printable
+from mcp_runtime.core.errors import AuthorError, LifespanError, McpError, printable
 from mcp_runtime.core.handlers import ServerHandlers
 
 BAD_INPUT: Final = 2
@@ -148,7 +147,9 @@ def _find(path: Path, name: str) -> ServerHandlers:
     found: dict[str, Any] = vars(_load(path))
     if name:
         if name not in found:
-            raise Unusable(f"{path}: {name} is not defined in it")
+            served = [key for key, value in found.items() if isinstance(value, ServerHandlers)]
+            hint = f"; say {path}:{served[0]}" if served else ""
+            raise Unusable(f"{path}: {name} is not defined in it{hint}")
         given: Any = found[name]
         server: Any = given() if _is_class_of_servers(given) else given
         if not isinstance(server, ServerHandlers):
@@ -156,7 +157,7 @@ def _find(path: Path, name: str) -> ServerHandlers:
         return server
     servers = {key: value for key, value in found.items() if isinstance(value, ServerHandlers)}
     if not servers:
-        raise Unusable(f"{path}: no App or Server instance found")
+        raise Unusable(f"{path}: no App or Server instance found; define one, for example app = App('name')")
     if len({id(server) for server in servers.values()}) > 1:
         raise Unusable(f"{path}: it defines {', '.join(servers)}; say which: {path}:{next(iter(servers))}")
     return next(iter(servers.values()))
@@ -207,9 +208,10 @@ def _load(path: Path) -> ModuleType:
     except SyntaxError as error:
         raise Unusable(f"{error.filename}:{error.lineno}: {error.msg}") from None
     except (Exception, SystemExit) as error:
-        if isinstance(error, DefinitionError):
+        if isinstance(error, AuthorError):
             raise Unusable(str(error)) from None
-        raise Unusable(f"{_place(path, error)}: {type(error).__name__}: {error}") from None
+        hint = "; install it where this command runs" if isinstance(error, ModuleNotFoundError) else ""
+        raise Unusable(f"{_place(path, error)}: {type(error).__name__}: {error}{hint}") from None
     return module
 
 

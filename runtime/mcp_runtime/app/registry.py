@@ -51,7 +51,9 @@ class Registry(Generic[T]):
             DefinitionError: there is one with that key already.
         """
         if (taken := self.get(key)) is not None:
-            raise DefinitionError(_where(entry), what, f"already defined ({_where(taken)})")
+            raise DefinitionError(
+                _where(entry), what, f"already defined ({_where(taken)}); give one of them another name"
+            )
         self.add(key, entry)
 
     def remove(self, key: str) -> bool:

@@ -128,7 +128,9 @@ class Resources:
         """
         taken = self.get(uri)
         if taken is not None:
-            raise DefinitionError(entry.where, f"resource {uri}", f"already defined ({taken.where})")
+            raise DefinitionError(
+                entry.where, f"resource {uri}", f"already defined ({taken.where}); give one of them another URI"
+            )
         (self.templates if entry.template else self.fixed).add(uri, entry)
         if not entry.template:
             self._alike.setdefault(canonical(uri), []).append(uri)

@@ -9,7 +9,7 @@ from mcp_runtime.app.annotations import is_plain, leaves
 from mcp_runtime.app.errors import ResultError, ToolFailure, invalid
 from mcp_runtime.app.functions import FINISHED, Function, said_of
 from mcp_runtime.app.signature import MISSING
-from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError, clipped
+from mcp_runtime.core.errors import AuthorError, MissingCapability, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.handlers import Context, ServerHandlers
 from mcp_runtime.core.protocol.names import TOOLS_CALL
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """The names of tools that clients should take (2025-11-25, server/tools, "Tool Names")."""
+
+
+def why_odd(name: str) -> str:
+    """Return why clients may refuse the name of a tool; empty if they should take it."""
+    if _NAME.fullmatch(name):
+        return ""
+    return f"clients may refuse the name {clipped(name, 60)!r}; it may have 1 to 128 of A-Z, a-z, 0-9, _, - and ."
 
 
 class Tool(Function):
@@ -67,9 +74,8 @@ class Tool(Function):
         self._said = said_of(name=self.name, description=description or self.summary, **said)
         if "description" not in self._said:
             self.signature.warn("it has no description; write a docstring, from which models learn its purpose")
-        if not _NAME.fullmatch(self.name):
-            allowed = "1 to 128 of A-Z, a-z, 0-9, _, - and ."
-            self.signature.warn(f"clients may refuse the name {clipped(self.name, 60)!r}; it may have {allowed}")
+        if reason := why_odd(self.name):
+            self.signature.warn(reason)
         returns = self.signature.returns
         self._is_structured = structured and returns not in (MISSING, None, type(None), Any)
         if self._is_structured and not is_plain(returns):
@@ -170,6 +176,8 @@ class Tool(Function):
         name, where = self.name, self.where
         if isinstance(error, ResultError):
             ctx.connection.log_limited(ERROR, "%s", error)
+        elif isinstance(error, AuthorError):
+            ctx.connection.log_limited(ERROR, "tool %s failed: %s", name, error)
         elif isinstance(error, RemoteProtocolError):  # the client answered wrongly
             ctx.connection.log_limited(WARNING, "tool %s failed (%s): %s", name, where, error)
         else:
