@@ -90,3 +90,20 @@ def test_a_terminal_shows_a_page_formatted() -> None:
     command = str(Path(sys.executable).with_name("mcp-bindgen"))
     shown = at_terminal(command, "docs", "testing", answers=[], COLUMNS="80")
     assert "\n# " not in shown and "```" not in shown and "pytest" in shown
+
+
+UNITS_VARY = {
+    "--extension": "an extension to generate may be in a file; one to compare is named",
+    "--from": "an older version of the protocol, or a saved list of tools",
+    "--out": "a folder, a page, or a module",
+}
+"""Options whose values differ between commands, and why."""
+
+
+def test_an_option_has_one_unit_in_all_commands() -> None:
+    units: dict[str, set[str | None]] = {}
+    for command in ALL.values():
+        for option in command.params:
+            if option.param_type_name == "option" and not option.is_flag:
+                units.setdefault(option.opts[0], set()).add(option.metavar)
+    assert {name for name, known in units.items() if len(known) > 1} == UNITS_VARY.keys()

@@ -33,7 +33,8 @@ def mock(
     ] = None,
     http: Annotated[bool, typer.Option("--http", help="Serve over HTTP, on this machine.")] = False,
     port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Where, 8000 by default; 0 for a free one.")
+        int | None,
+        typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on (default 8000; 0 picks a free one)."),
     ] = None,
 ) -> None:
     """Serve the tools of a lock file, or answer as in a recorded session, in every revision.

@@ -79,7 +79,7 @@ def new(
 def dev(
     server: Annotated[str, typer.Argument(metavar="FILE[:NAME]", help="The server, as `run` takes it.")],
     *,
-    port: Annotated[int, typer.Option(metavar="N", help="Port to listen on without npx.")] = 8000,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on without npx.")] = 8000,
 ) -> None:
     """Serve a file with reload, in the official inspector if npx is installed; otherwise over HTTP.
 

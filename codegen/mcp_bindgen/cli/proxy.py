@@ -29,7 +29,7 @@ def proxy(
     context: typer.Context,
     url: Annotated[str | None, typer.Argument(metavar="URL", help="The server, to be reached over HTTP.")] = None,
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Where HTTP clients connect; 0 for a free one.")
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on (0 picks a free one).")
     ] = 8000,
     stdio: Annotated[
         bool, typer.Option("--stdio", help="The client of a URL uses standard input and output, not HTTP.")

@@ -153,7 +153,7 @@ def check(
     ] = None,
     everything: options.AllOption = False,
     fail_on: Annotated[
-        FailOn, typer.Option(help="What makes the exit status 1; unproven breaks are warnings.")
+        FailOn, typer.Option(help="Exit with status 1 at this severity or worse; unproven breaks are warnings.")
     ] = "warning",
     baseline: options.BaselineOption = None,
     output: options.OutputOption = None,
