@@ -147,7 +147,7 @@ class _Place:
         if impossible and not any(p.wire_name == "method" and p.is_constant for p in properties):
             return never(self._where)
         # A message that nobody can send is a message still: its receivers refuse it.
-        properties = tuple(replace(p, required=p.required and p not in impossible) for p in properties)
+        properties = tuple(replace(p, required=False) if p in impossible else p for p in properties)
         return replace(
             shape,
             properties=properties,
