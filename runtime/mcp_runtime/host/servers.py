@@ -20,7 +20,8 @@ from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.calls import callable_tools
 from mcp_runtime.host.catalogue import ServerListing
 from mcp_runtime.host.config import ConfigurationError, ServerEntry, read_regular
-from mcp_runtime.tools import CONTRACT, EndlessList, digest, list_items
+from mcp_runtime.tools import EndlessList, digest, list_items
+from mcp_runtime.tools.errors import CONTRACT
 
 ClientT = TypeVar("ClientT", bound=ClientStub[Any])
 State: TypeAlias = Literal["disabled", "waiting", "connecting", "ready", "failed", "closed"]
