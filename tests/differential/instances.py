@@ -143,7 +143,8 @@ class Instances:
                 return any_value(self.rng, level) if fuel > 0 else self.rng.choice((None, 0, ""))
         more: tuple[Json, ...] = near(type_.bounds) if type_.kind in (Kind.INTEGER, Kind.NUMBER) else ()
         more = (matching(type_.bounds.pattern),) if type_.bounds.pattern is not None else more
-        return self.rng.choice([value for value in (*choices, *more) if fits(value, type_)])
+        # What no made-up value fits is left to the verdict of the oracle.
+        return self.rng.choice([value for value in (*choices, *more) if fits(value, type_)] or choices)
 
     def _object(self, struct: Struct, level: int, fuel: int, all_members: bool) -> Json:
         share = 1.0 if all_members else 0.0 if fuel <= 0 else self.rng.choice((0.0, 0.5, 0.5, 0.8, 1.0))
