@@ -271,11 +271,11 @@ def _is_about_capabilities(losses: list[Loss]) -> bool:
 
 
 def _is_filled(path: Path, value: Json) -> bool:
-    """Whether a schema of output did not say that it is one of objects, which an older revision demands."""
-    if path[2:] != ("outputSchema", "type"):
+    """Whether a schema of output did not say that it is one of objects, as an older revision demands: it is made one."""
+    if path[2:3] != ("outputSchema",) or path[3:] not in (("type",), ("properties",), ("required",)):
         return False
     schema = at(value, path[:-1])
-    return is_map(schema) and "type" not in schema
+    return is_map(schema) and schema.get("type") != "object"
 
 
 def _shows_at(loss: Loss) -> Path:
