@@ -271,7 +271,7 @@ def _is_about_capabilities(losses: list[Loss]) -> bool:
 
 
 def _is_filled(path: Path, value: Json) -> bool:
-    """Whether a schema of output did not say that it is one of objects, as an older revision demands: it is made one."""
+    """Whether a schema of output is not one of objects, which an older revision demands."""
     if path[2:3] != ("outputSchema",) or path[3:] not in (("type",), ("properties",), ("required",)):
         return False
     schema = at(value, path[:-1])

@@ -195,12 +195,12 @@ async def test_refused_tasks_cost_little(server: RedisServer, make: Make) -> Non
 async def test_a_slow_redis_delays_calls_and_loses_nothing(
     server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stores, "TIMEOUT", 0.5)
+    monkeypatch.setattr(stores, "TIMEOUT", 2.0)
     notes = tmp_path / "notes"
     async with slowed(server.port) as slow, two(f"redis://127.0.0.1:{slow.port}", notes) as (first, second, _):
         slow.delay = 0.1
         handle = await start_task(first, TOOLS_CALL, call("again", "slow"))
-        slow.delay = 1.0
+        slow.delay = 5.0
         with pytest.raises(PeerError, match=UNREACHABLE):
             await ClientMixin(second.__caller__).get_task(task_id=handle.id)
         slow.delay = 0.0
