@@ -6,12 +6,14 @@
 import json
 import os
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from functools import cache
 from itertools import islice, pairwise, permutations
 
 import pytest
 
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
@@ -20,7 +22,7 @@ from support.official import upstream
 from support.oracle import Judge, Side
 from support.samples import REVISIONS
 from support.shared import computed_once, shared_folder
-from support.verdict_cases import Figures, cases, is_confirmed, judge_both, read, run, side, untouched
+from support.verdict_cases import Figures, cases, is_confirmed, judge_both, official, read, run, side, untouched
 
 QUICK = 150
 SLOW = int(os.environ.get("CASES", "300"))
@@ -54,6 +56,18 @@ def check(found: Figures) -> None:
     """What no case may show: a false verdict, or a message that proves nothing."""
     assert found.contradicted == []
     assert found.wrong_roles == []
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("name", ["CompleteResult", "ListToolsResult", "ReadResourceResult"])
+def test_what_a_result_says_of_its_forms_is_judged(revision: str, name: str) -> None:
+    tree = deepcopy(official(revision))
+    required = tree["$defs"][name]["required"][0]
+    tree["$defs"][name]["oneOf"] = [{"required": ["_meta"]}, {"required": [required]}]
+    found = Figures()
+    judge_both(f"{revision} {name}", (side(revision), Side(tree)), (untouched(revision), read(tree)), found)
+    check(found)
+    assert found.verdicts[Verdict.COMPATIBLE] < found.pairs
 
 
 def test_there_are_enough_classes() -> None:

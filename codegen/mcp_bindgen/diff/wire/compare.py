@@ -6,6 +6,7 @@ from dataclasses import replace
 from mcp_bindgen.diff.finding import Carrier, Finding, Travel, breaks
 from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, OpaqueSite, PropertySite
+from mcp_bindgen.diff.types.equality import stated
 from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag, settle
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.frames import FRAME, compare_errors, compare_frames, compare_result_types
@@ -227,7 +228,10 @@ def _own_and_framed(name: str, method: Method, protocol: Protocol) -> tuple[Fiel
 def _said_of_result(method: Method, protocol: Protocol) -> str:
     """Return what the response of a request says about its result beyond the result's types."""
     result = field_of(f"{method.message.removesuffix('Request')}ResultResponse", "result", protocol.definitions)
-    return opaque_text(result.type) if result else ""
+    if result is None:
+        return ""
+    is_union = isinstance(protocol.resolve(result.type), Union)  # whose members are compared without it
+    return stated(result.type, protocol) if is_union else opaque_text(result.type)
 
 
 def _params_of(method: Method) -> Field | None:
