@@ -72,6 +72,13 @@ async def test_a_folder_lists_what_is_in_it(folder: Path) -> None:
     assert ".env" in (await read(app_with(folder, hidden=True), "docs:///")).text
 
 
+@pytest.mark.parametrize("number", [10_000, 10_001, 10_100])
+async def test_at_most_ten_thousand_names_of_a_folder_are_listed(tmp_path: Path, number: int) -> None:
+    for each in range(number):
+        os.symlink("/dev/null", tmp_path / f"{each}")
+    assert len((await read(app_with(tmp_path), "docs:///")).text.split()) == 10_000
+
+
 @pytest.mark.parametrize(
     "path",
     [

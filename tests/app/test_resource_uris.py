@@ -10,6 +10,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime import is_subscribed, requires_scopes, resource_updated
+from mcp_runtime.app.uri_templates import UriTemplate
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import connections_of
@@ -236,3 +237,16 @@ async def test_so_do_those_of_clients_that_listen(seed: int) -> None:
             assert await resource_updated(app, known) == 1
             async with asyncio.timeout(10):
                 assert (await anext(changes)).uri == own
+
+
+@pytest.mark.parametrize("template", ["{}", "{{?{}}}"])
+@pytest.mark.parametrize("number", [20, 21, 200])
+def test_a_template_has_at_most_twenty_variables(template: str, number: int) -> None:
+    names = [f"v{each}" for each in range(number)]
+    path = "/".join(f"{{{name}}}" for name in names)
+    uri = "note://" + template.format(",".join(names) if "?" in template else path)
+    if number > 20:
+        with pytest.raises(ValueError, match="there may be 20"):
+            UriTemplate(uri)
+    else:
+        assert UriTemplate(uri).names == tuple(names)

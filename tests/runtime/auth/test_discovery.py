@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25
 from mcp_runtime.auth import OAuth
-from mcp_runtime.auth.client.discovery import Challenge, find_issuer, find_resource
+from mcp_runtime.auth.client.discovery import Challenge, find_issuer, find_resource, scopes_in
 from mcp_runtime.auth.fetching import Reach
 from mcp_runtime.core.errors import AuthorizationError
 from mcp_runtime.core.transports.http import connect_http
@@ -46,6 +46,12 @@ def test_a_challenge_is_read(header: str, found: Challenge) -> None:
 async def opened(server: Protected, issuer: Issuer) -> None:
     async with connect_http(server.url, auth=OAuth(visit=issuer.visit)) as peer:
         await v2025_11_25.Client.open(peer)
+
+
+@pytest.mark.parametrize("number", [256, 257, 5_000])
+def test_at_most_256_scopes_are_read(number: int) -> None:
+    scopes = tuple(f"s{each}" for each in range(number))
+    assert scopes_in([*scopes]) == scopes[:256]
 
 
 def wells(server: Protected) -> list[str]:

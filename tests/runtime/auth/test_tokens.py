@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.auth import Bearer, InvalidToken, Principal
+from mcp_runtime.auth.server.keys import read_keys
 from mcp_runtime.core import sources
 from support.tokens import ISSUER, RESOURCE, bearer, claims, ec_key, jwks, okp_key, rsa_key, segment, signed
 
@@ -202,3 +203,9 @@ async def test_few_tokens_are_remembered(monkeypatch: pytest.MonkeyPatch) -> Non
     first = [await auth.verify(token) for token in tokens]
     assert await auth.verify(tokens[2]) is first[2]
     assert await auth.verify(tokens[0]) is not first[0]
+
+
+@pytest.mark.parametrize("number", [100, 101, 150])
+def test_at_most_100_keys_of_an_issuer_are_read(number: int) -> None:
+    keys = [ec_key(str(each)) for each in range(number)]
+    assert [key.kid for key in read_keys(jwks(*keys))] == [str(each) for each in range(100)]
