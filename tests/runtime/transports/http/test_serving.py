@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -29,9 +30,9 @@ TESTS = Path(__file__).parents[3]
 
 
 @asynccontextmanager
-async def program(*arguments: str, path: Path = TESTS) -> AsyncGenerator[tuple[Process, str]]:
+async def program(*arguments: str, path: Path = TESTS, python: str = "") -> AsyncGenerator[tuple[Process, str]]:
     """Start the server, which finds modules in `path` too; yields it and its URL."""
-    command = (quick_python(), "-m", "support.http_program", *arguments)
+    command = (python or quick_python(), "-m", "support.http_program", *arguments)
     env = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     process = await asyncio.create_subprocess_exec(*command, cwd=TESTS, env=env, stdout=PIPE, stderr=PIPE)
     assert process.stdout is not None
@@ -292,7 +293,11 @@ async def test_malformed_requests_write_nothing_to_the_log() -> None:
 
 @pytest.mark.parametrize("arguments", [{"size": 100_000, "count": 60}, {"size": 20_000, "count": 300}])
 async def test_streams_that_are_cut_write_nothing_to_the_log(arguments: dict[str, int]) -> None:
-    async with program("10", "300000") as (process, url), browser(url) as http, AsyncExitStack() as stack:
+    async with (
+        program("10", "300000", python=sys.executable) as (process, url),
+        browser(url) as http,
+        AsyncExitStack() as stack,
+    ):
         client = RawClient(http)
         await client.shake_hands("2025-11-25")
         calls = [call("log", number, **arguments) for number in range(2)]
