@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mcp_runtime.core.json.values import spell_pointer
+
 MAX_KNOWN = 1_000
 """The number of names that an unknown one is compared with."""
 
@@ -35,7 +37,7 @@ class Location:
 
     def child(self, *tokens: str | int) -> "Location":
         """Return the location of a child of this one, its tokens escaped according to RFC 6901."""
-        tail = "".join(f"/{escape_pointer(str(token))}" for token in tokens)
+        tail = spell_pointer(tokens)
         return Location(source=self.source, pointer=self.pointer + tail, line=self.line, column=self.column)
 
     def __str__(self) -> str:
@@ -156,11 +158,6 @@ def did_you_mean(name: str, known: Iterable[str], number: int = 3) -> str:
 def clip(text: str, limit: int) -> str:
     """Return the first characters of a text, with an ellipsis if there are more."""
     return text if len(text) <= limit else f"{text[:limit]}..."
-
-
-def escape_pointer(token: str) -> str:
-    """Escape one reference token of a JSON pointer (RFC 6901, section 3)."""
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 def printable(text: str) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 
-from mcp_bindgen.diagnostics import escape_pointer
+from mcp_runtime.core.json.values import escaped
 from support.mutations import Json, definitions, is_list, is_object, prefix
 
 Rewrite = Callable[[Json], Json]
@@ -82,7 +82,7 @@ def named(tree: Json) -> Json:
             if "properties" in member:
                 own = f"{name}{key.lstrip('_$').capitalize()}Shape"
                 found[own] = member
-                definition["properties"][key] = {"$ref": prefix(tree) + escape_pointer(own)}
+                definition["properties"][key] = {"$ref": prefix(tree) + escaped(own)}
     assert found
     definitions(tree).update(found)
     return tree
@@ -96,7 +96,7 @@ def scalars_named(tree: Json) -> Json:
             if key != "method" and "properties" not in member and "$ref" not in member and member:
                 own = f"{name}{key.lstrip('_$').capitalize()}Alias"
                 found[own] = member
-                definition["properties"][key] = {"$ref": prefix(tree) + escape_pointer(own)}
+                definition["properties"][key] = {"$ref": prefix(tree) + escaped(own)}
     definitions(tree).update(found)
     return tree
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from mcp_bindgen.diagnostics import InputError, did_you_mean, escape_pointer
+from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import (
     Bounds,
@@ -27,6 +27,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import bounds_of, is_any
+from mcp_runtime.core.json.values import escaped
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ROOT = "#/$defs/"
@@ -58,7 +59,7 @@ def dump(document: Mapping[str, Any]) -> str:
 
 def reference(name: str, root: str = ROOT) -> str:
     """Return a reference to a definition in the document, as a URI fragment."""
-    return f"{root}{quote(escape_pointer(name))}"
+    return f"{root}{quote(escaped(name))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.emit.json_schema import Schemas, reference
 from mcp_bindgen.ir.facts import params_structs
 from mcp_bindgen.ir.names import closure, contained, unique
 from mcp_bindgen.ir.nodes import Constant, Field, Method, Protocol, Ref, Struct, TypeRef, Union
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.contract import Contract, Tool
+from mcp_runtime.core.json.values import escaped
 
 VERSION = "1.3.2"
 ROOT = "#/components/schemas/"
@@ -108,7 +108,7 @@ def _tool(tool: Tool, schemas: dict[str, Any]) -> dict[str, Any]:
         {
             "name": name,
             "required": is_list(required) and name in required,
-            "schema": {"$ref": f"{arguments}/properties/{escape_pointer(name)}"},
+            "schema": {"$ref": f"{arguments}/properties/{escaped(name)}"},
         }
         for name in (properties if is_object(properties) else {})
     ]

@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 from warnings import catch_warnings
 
-from mcp_bindgen.diagnostics import Diagnostics, Location, escape_pointer
+from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.names import pascal, unique
 from mcp_bindgen.ir.nodes import UNBOUNDED, Bounds
 from mcp_bindgen.json_values import as_object, is_list, is_object
+from mcp_runtime.core.json.values import escaped, read_pointer
 
 Node: TypeAlias = dict[str, Any]
 
@@ -169,7 +170,7 @@ class Places:
         for container in containers:
             for name, node in as_object(root[container]).items():
                 if name not in self._nodes:
-                    self.add(name, f"/{escape_pointer(container)}/{escape_pointer(name)}", node)
+                    self.add(name, f"/{escaped(container)}/{escaped(name)}", node)
         self._defined = len(self._nodes)
 
     def add(self, name: str, pointer: str, node: object) -> None:
@@ -205,8 +206,8 @@ class Places:
 def find(root: object, pointer: str) -> Node | bool | None:
     """Return the schema at a JSON pointer (RFC 6901), or None."""
     node = root
-    for token in pointer.split("/")[1:]:
-        node = _child(node, token.replace("~1", "/").replace("~0", "~"))
+    for name in read_pointer(pointer):
+        node = _child(node, name)
     return node if is_object(node) or isinstance(node, bool) else None
 
 

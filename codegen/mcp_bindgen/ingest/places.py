@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from mcp_bindgen.diagnostics import Location, escape_pointer
+from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.sources import SourceText, decode
 from mcp_bindgen.ingest.typescript_types import (
     TsArray,
@@ -20,6 +20,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TsUnion,
     TypeScriptDocument,
 )
+from mcp_runtime.core.json.values import escaped, unescaped
 
 Names: TypeAlias = tuple[str, ...]
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],\n]|[^\s{}\[\],:"]+')
@@ -85,7 +86,7 @@ def _path(tokens: list[str]) -> Names:
             path += [following] if token == "properties" else []
         elif token != "items":
             return ()
-    return tuple(name.replace("~1", "/").replace("~0", "~") for name in path)
+    return tuple(map(unescaped, path))
 
 
 def json_lines(text: str) -> Iterator[tuple[str, int]]:
@@ -108,7 +109,7 @@ def json_lines(text: str) -> Iterator[tuple[str, int]]:
             is_key = is_object
             continue
         if is_key:
-            here = f"{stack[-1][0]}/{escape_pointer(json.loads(token))}"
+            here = f"{stack[-1][0]}/{escaped(json.loads(token))}"
             yield here, line
             is_key = False
             continue

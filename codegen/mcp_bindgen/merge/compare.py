@@ -7,7 +7,6 @@ agree (`mcp-bindgen verify`).
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.ir.nodes import (
     NULL,
     UNBOUNDED,
@@ -24,6 +23,7 @@ from mcp_bindgen.ir.nodes import (
 )
 from mcp_bindgen.ir.spell import bounds_of, is_never, spell, spell_bounds
 from mcp_bindgen.merge.flatten import Declarations, canonical, flatten, resolve
+from mcp_runtime.core.json.values import escaped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Comparison:
     def declarations(self) -> Iterator[Difference]:
         """Compare every declaration; a name that only one side has is a difference."""
         for name, declaration in self._left.items():
-            pointer = declaration.pointer or f"/{escape_pointer(name)}"
+            pointer = declaration.pointer or f"/{escaped(name)}"
             if name not in self._right:
                 yield _difference("definition", pointer, declaration.type, "-")
                 continue
@@ -164,7 +164,7 @@ class Comparison:
             yield _difference("type", pointer, left, right)
             return
         for name in sorted(flat_left.properties.keys() ^ flat_right.properties.keys()):
-            here = f"{pointer}/properties/{escape_pointer(name)}"
+            here = f"{pointer}/properties/{escaped(name)}"
             sides = [
                 spell(flat.properties[name].type) if name in flat.properties else "-"
                 for flat in (flat_left, flat_right)
@@ -174,7 +174,7 @@ class Comparison:
             if name not in flat_right.properties:
                 continue
             b = flat_right.properties[name]
-            here = f"{pointer}/properties/{escape_pointer(name)}"
+            here = f"{pointer}/properties/{escaped(name)}"
             if a.required != b.required:
                 words = {True: "required", False: "optional"}
                 yield _difference("required", here, words[a.required], words[b.required])

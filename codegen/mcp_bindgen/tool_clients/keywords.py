@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, find
 from mcp_bindgen.json_values import is_list, is_object
+from mcp_runtime.core.json.values import escaped
 
 MAX_DEPTH = 48
 """The maximum nesting depth of a schema that becomes types."""
@@ -94,10 +94,10 @@ def nodes(node: Any, pointer: str = "") -> Iterator[tuple[str, Mapping[str, Any]
     if is_object(node):
         yield pointer, node
     for key, value in node.items() if is_object(node) else enumerate(node) if is_list(node) else ():
-        below = f"{pointer}/{escape_pointer(str(key))}"
+        below = f"{pointer}/{escaped(key)}"
         if key in NAMED and is_object(value):
             for name, member in value.items():
-                yield from nodes(member, f"{below}/{escape_pointer(name)}")
+                yield from nodes(member, f"{below}/{escaped(name)}")
         else:
             yield from nodes(value, below)
 

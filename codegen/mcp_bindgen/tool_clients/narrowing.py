@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, escape_pointer
+from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.finding import Carrier, Travel
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
@@ -29,6 +29,7 @@ from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.tool_clients.keywords import NAMED, References, is_annotation, nodes, texts
 from mcp_bindgen.values.builder import Builder, Step
+from mcp_runtime.core.json.values import escaped, read_pointer
 from mcp_runtime.json_schema.check import Check, ExhaustedSchema, UnusableSchema
 from mcp_runtime.json_schema.meter import Meter, TooManySteps, weight_of
 
@@ -135,7 +136,7 @@ def reworded(old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
         was, is_ = before[pointer], after[pointer]
         for name in sorted(filter(is_annotation, was.keys() | is_.keys())):
             if json.dumps(was.get(name)) != json.dumps(is_.get(name)) or (name in was) != (name in is_):
-                yield f"{pointer}/{escape_pointer(name)}", was.get(name), is_.get(name)
+                yield f"{pointer}/{escaped(name)}", was.get(name), is_.get(name)
 
 
 def plain(schema: Any, references: References) -> Any:
@@ -261,7 +262,7 @@ class _Comparison:
         for pointer, node in nodes(schema):
             shaping = _SHAPING & node.keys()
             is_joined = "allOf" in node or not any(shaping <= together or len(shaping) < 2 for together in _TOGETHER)
-            needed = [f"{pointer}/properties/{escape_pointer(name)}" for name in texts(node.get("required")) if nevers]
+            needed = [f"{pointer}/properties/{escaped(name)}" for name in texts(node.get("required")) if nevers]
             self._meter.spend(1 + len(needed) * len(nevers))
             # The reader demands no property that cannot be there.
             if is_joined or any(never.startswith(place) for never in nevers for place in needed):
@@ -327,11 +328,11 @@ def _is_rerouted(sender: Any, receiver: Any) -> bool:
 def _way(pointer: str) -> tuple[Step, ...]:
     """Return the way to what a pointer leads to; the root if that is not below it."""
     way: list[Step] = []
-    tokens = iter(pointer.split("/")[1:])
+    tokens = iter(read_pointer(pointer))
     for token in tokens:
         match token:
             case "properties":
-                way.append(Step("field", next(tokens, "").replace("~1", "/").replace("~0", "~")))
+                way.append(Step("field", next(tokens, "")))
             case "items":
                 way.append(Step("item"))
             case "additionalProperties":

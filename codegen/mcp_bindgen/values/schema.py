@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.values.builder import MAX_LENGTH, matching
+from mcp_runtime.core.json.values import read_pointer
 from mcp_runtime.json_schema.meter import MAX_LEVELS, Meter, TooManySteps, weight_of
 
 FULL_DEPTH: Final = 4
@@ -172,8 +173,7 @@ class _Builder:
         if not reference.startswith("#"):
             raise NoValue("a reference leads out of the schema")
         found: Any = self._root
-        for token in reference.removeprefix("#").split("/")[1:]:
-            name = token.replace("~1", "/").replace("~0", "~")
+        for name in read_pointer(reference.removeprefix("#")):
             found = found[int(name)] if is_list(found) else found[name]
         return found
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from mcp_bindgen.diagnostics import Diagnostics, Location, escape_pointer
+from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.places import json_lines, typescript_places
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_runtime.core.json.values import escaped
 
 _CONTAINERS = {"definitions": "$defs", "$defs": "definitions"}
 
@@ -53,4 +54,4 @@ def _typescript_lines(source: SourceText) -> Iterator[tuple[str, int]]:
     yield "/definitions", 1
     for path, where in typescript_places(read_typescript(decode(source), source.name, Diagnostics())):
         if where.line is not None:
-            yield "/definitions/" + "/properties/".join(map(escape_pointer, path)), where.line
+            yield "/definitions/" + "/properties/".join(map(escaped, path)), where.line

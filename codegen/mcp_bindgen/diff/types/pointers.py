@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.ir.nodes import Definition, ListOf, MapOf, Protocol, Ref, Struct, TypeRef, Union
+from mcp_runtime.core.json.values import escaped, unescaped
 
 
 class Pointers:
@@ -26,13 +26,13 @@ class Pointers:
 
     def of(self, name: str, member: str = "") -> str:
         """Return the pointer of a definition or of one of its properties."""
-        here = self._inline.get(name, f"{self._container}/{escape_pointer(name)}")
-        return f"{here}/properties/{escape_pointer(member)}" if member and not self._is_left_out(name, member) else here
+        here = self._inline.get(name, f"{self._container}/{escaped(name)}")
+        return f"{here}/properties/{escaped(member)}" if member and not self._is_left_out(name, member) else here
 
     def rooted(self, pointer: str) -> str:
         """Convert a pointer that begins with a definition's name in the IR to a pointer into this file."""
         _, _, name, *rest = pointer.split("/")
-        here = name.replace("~1", "/").replace("~0", "~")
+        here = unescaped(name)
         if here not in self._protocol.definitions and self._protocol.container:
             return ""  # a constant of schema.ts
         start = self.of(here)

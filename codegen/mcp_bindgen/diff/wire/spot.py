@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, breaks
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
@@ -11,6 +10,7 @@ from mcp_bindgen.diff.sites import EnvelopeSite, ErrorSite, ForbiddenSite, Metho
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Step
+from mcp_runtime.core.json.values import escaped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +86,12 @@ def _step(kind: str, new: str, old: str) -> Step:
 
 def _field(end: End, name: str) -> End:
     subject = Subject(definition=end.subject.definition, member=name)
-    return replace(end.on(f"{end.place}.{name}", f"/properties/{escape_pointer(name)}"), subject=subject)
+    return replace(end.on(f"{end.place}.{name}", f"/properties/{escaped(name)}"), subject=subject)
 
 
 def pointer_to(name: str) -> str:
     """Return the JSON pointer of a definition in a schema.json."""
-    return f"/$defs/{escape_pointer(name)}"
+    return f"/$defs/{escaped(name)}"
 
 
 def through(end: End, type_: TypeRef, protocol: Protocol) -> End:
