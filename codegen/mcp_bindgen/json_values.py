@@ -1,6 +1,10 @@
-"""What kind of JSON value something is, for type checkers too."""
+"""JSON values: their kinds, for type checkers too, and the pointers into them (RFC 6901).
+
+The compiler has these of its own, since `generate` must work while the runtime or the bindings are broken.
+"""
 
 import json
+from collections.abc import Iterable
 from typing import Any, Final, TypeGuard
 
 
@@ -39,3 +43,23 @@ def json_value(text: str | bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return NOT_JSON
+
+
+def escaped(token: str | int) -> str:
+    """Return the name of a property or the index of an item as a pointer contains it."""
+    return str(token).replace("~", "~0").replace("/", "~1")
+
+
+def unescaped(token: str) -> str:
+    """Return the name or the index that a token of a pointer, without its slash, stands for."""
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def spell_pointer(path: Iterable[str | int]) -> str:
+    """Return the pointer to a place in a value; empty for the value itself."""
+    return "".join(f"/{escaped(token)}" for token in path)
+
+
+def read_pointer(pointer: str) -> tuple[str, ...]:
+    """Return the names and indexes that a pointer, empty or beginning with a slash, consists of."""
+    return tuple(map(unescaped, pointer.split("/")[1:]))

@@ -151,7 +151,8 @@ def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -
     # 1: a test fails; 2, or 4 for single tests: while they are collected; 5: the tier has none of these tests.
     if done.returncode in (0, 5):
         return ""
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    # With the folder, since a logged error also begins a line.
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))]
     if done.returncode not in (1, 2, 4) or not failed:
         raise RuntimeError(f"the tests did not run:\n{done.stdout}{done.stderr}")
     return failed[0]

@@ -27,7 +27,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import bounds_of, is_any
-from mcp_runtime.core.json.values import escaped
+from mcp_bindgen.json_values import escaped
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ROOT = "#/$defs/"

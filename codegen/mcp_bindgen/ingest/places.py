@@ -20,7 +20,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TsUnion,
     TypeScriptDocument,
 )
-from mcp_runtime.core.json.values import escaped, unescaped
+from mcp_bindgen.json_values import escaped, unescaped
 
 Names: TypeAlias = tuple[str, ...]
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],\n]|[^\s{}\[\],:"]+')

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import as_list, as_object, is_list
+from mcp_bindgen.json_values import as_list, as_object, is_list, is_object, spell_pointer
 from mcp_bindgen.live.bindings import package_of
 
 if TYPE_CHECKING:
@@ -212,7 +212,6 @@ class Reader:
 
 def boolean_schemas(tools: Sequence[Any]) -> "Iterator[Broken]":
     """Iterate over properties of tools whose schema is true or false, an object up to 2025-11-25 (schema.ts, Tool)."""
-    from mcp_runtime.core.json.values import spell_pointer
     from mcp_runtime.core.protocol.rules import Broken
 
     for index, tool in enumerate(tools):
@@ -225,7 +224,6 @@ def boolean_schemas(tools: Sequence[Any]) -> "Iterator[Broken]":
 
 def _own_revision(method: str, params: Mapping[str, Any]) -> str | None:
     """Return the revision that a call itself names."""
-    from mcp_runtime.core.json.values import is_object
     from mcp_runtime.core.protocol.modern import VERSION
 
     meta: Any = params.get("_meta")

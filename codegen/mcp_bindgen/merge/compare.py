@@ -22,8 +22,8 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import bounds_of, is_never, spell, spell_bounds
+from mcp_bindgen.json_values import escaped
 from mcp_bindgen.merge.flatten import Declarations, canonical, flatten, resolve
-from mcp_runtime.core.json.values import escaped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin
 
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, find
-from mcp_bindgen.json_values import is_list, is_object
-from mcp_runtime.core.json.values import escaped
+from mcp_bindgen.json_values import escaped, is_list, is_object
 
 MAX_DEPTH = 48
 """The maximum nesting depth of a schema that becomes types."""

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any, Final
 
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.json_values import is_list, is_object, read_pointer
 from mcp_bindgen.values.builder import MAX_LENGTH, matching
-from mcp_runtime.core.json.values import read_pointer
 from mcp_runtime.json_schema.meter import MAX_LEVELS, Meter, TooManySteps, weight_of
 
 FULL_DEPTH: Final = 4

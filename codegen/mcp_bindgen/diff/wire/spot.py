@@ -9,8 +9,8 @@ from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import EnvelopeSite, ErrorSite, ForbiddenSite, MethodSite, PropertySite
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.json_values import escaped
 from mcp_bindgen.values.builder import Step
-from mcp_runtime.core.json.values import escaped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
