@@ -85,13 +85,15 @@ def test_a_client_gets_the_entry_in_its_place_and_form(
 )
 def test_a_server_that_cannot_start_is_not_installed(text: str, server: Path, cli: Cli) -> None:
     server.write_text(text)
-    assert "is not installed, since it cannot start" in cli("install", server, "--client", "claude-code", expect=2).err
+    assert (
+        "not installed, because it cannot be served" in cli("install", server, "--client", "claude-code", expect=2).err
+    )
     assert not Path(".mcp.json").exists()
 
 
 def test_a_server_that_cannot_start_is_not_written_to_a_configuration_either(server: Path, cli: Cli) -> None:
     server.write_text("import surely_not_there")
-    assert "since it cannot start" in cli("install", server, "--config", "client.json", expect=2).err
+    assert "because it cannot be served" in cli("install", server, "--config", "client.json", expect=2).err
     assert not Path("client.json").exists()
 
 
@@ -153,7 +155,7 @@ def test_uv_starts_a_server_in_its_project(server: Path, monkeypatch: pytest.Mon
     assert entry["args"] == ["run", "--project", str(server.parent), "python", "-m", "mcp_runtime", str(server)]
     server.write_text("import surely_not_there")
     told = cli("install", server, "--uv", "--config", "client.json", expect=2).err
-    assert "cannot start: " in told and "surely_not_there" in told
+    assert "cannot be served: " in told and "surely_not_there" in told
 
 
 def test_what_a_client_cannot_do_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.live.target import is_unauthorized
 from mcp_bindings import App
 from mcp_runtime.testing import Issuer
 from support.programs import quick_python
@@ -119,3 +120,9 @@ async def test_wrong_input_is_refused(tmp_path: Path) -> None:
         status, out, err = await run(tmp_path, *words)
         assert (status, out) == (2, "")
         assert err.count("\n") <= 2
+
+
+@pytest.mark.parametrize("reason", ["", ": an access token is needed", ": {}", ": answered"])
+def test_any_reason_for_401_leads_to_a_login(reason: str) -> None:
+    assert is_unauthorized(f"http://127.0.0.1:8000/mcp answered 401 Unauthorized{reason}")
+    assert not is_unauthorized(f"http://127.0.0.1:4010/mcp answered 404 Not Found{reason}")

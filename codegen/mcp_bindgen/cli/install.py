@@ -121,7 +121,7 @@ def _load(server: str, entry: Mapping[str, Any]) -> None:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         why = lines[-1] if done.returncode else ""
     if why:
-        raise InputError.at(server, f"is not installed, since it cannot start: {why}")
+        raise InputError.at(server, f"not installed, because it cannot be served: {why}")
 
 
 _LOADS: Final = "import sys; from mcp_runtime.app.program import load_server; load_server(sys.argv[1])"

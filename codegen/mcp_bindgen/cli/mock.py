@@ -18,13 +18,15 @@ def mock(
     session: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A session that `mcp-bindgen proxy --record FILE` recorded.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Make other results from the output schemas.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="The seed of the generated results.")] = None,
     examples: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Results of tools (JSON), instead of those that are made up.")
     ] = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(metavar="FAULT", help="Go wrong, such as error, delay=2:search or disconnect@3. Repeatable."),
+        typer.Option(
+            metavar="FAULT", help="Inject a fault, for example error, delay=2:search or disconnect@3; repeat for more."
+        ),
     ] = None,
     package: PackageOption = None,
     revision: Annotated[

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,8 @@ PROBE_TIMEOUT = 5.0
 """How many seconds a server has at most to say which era it is of."""
 _REFUSED = -1
 """The error code of a user who refuses sampling (specification, client/sampling)."""
-_UNAUTHORIZED = "401 Unauthorized"
+_UNAUTHORIZED = re.compile(r"\banswered 401\b")
+"""How an error reads for a missing access token; the server may give a reason after it."""
 _SERVES = "python -m mcp_runtime: "
 """How a line begins that says why a file cannot be served."""
 CAPABILITIES: Mapping[str, Any] = {
@@ -111,7 +113,7 @@ def login_to(target: Endpoint) -> str:
 
 def is_unauthorized(error: str) -> bool:
     """Return whether an error says that the server needs an access token."""
-    return error.endswith(_UNAUTHORIZED)
+    return _UNAUTHORIZED.search(error) is not None
 
 
 class Said:
