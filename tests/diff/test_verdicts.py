@@ -70,6 +70,19 @@ def test_what_a_result_says_of_its_forms_is_judged(revision: str, name: str) -> 
     assert found.verdicts[Verdict.COMPATIBLE] < found.pairs
 
 
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18"])
+@pytest.mark.parametrize("type_", ["string", "array", "null"])
+def test_requests_remain_where_their_results_are_not_objects(revision: str, type_: str) -> None:
+    """Methods without a result of their own, such as ping, do not disappear with the type that they share."""
+    tree = deepcopy(official(revision))
+    tree["definitions"]["Result"] = {"type": type_}
+    found = Figures()
+    before, after = untouched(revision), read(tree)
+    judge_both(f"{revision} {type_}", (side(revision), Side(tree)), (before, after), found)
+    check(found)
+    assert [method.name for method in after.methods] == [method.name for method in before.methods]
+
+
 def test_there_are_enough_classes() -> None:
     assert len(OPS) >= MIN_CLASSES
 

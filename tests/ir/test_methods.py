@@ -494,7 +494,7 @@ class TestRules:
         text = HANDSHAKE_TS.replace("interface InitializeResult", "type InitializeResult = string; interface Other")
         protocol, found = load(typescript_source(text + "interface Result {}"))
         assert only(protocol, "initialize").result == "Result"
-        assert found == ["warning: #/InitializeRequest: a result is an object; InitializeResult is not used"]
+        assert found == ["warning: #/InitializeRequest: a result is an object, which InitializeResult is not"]
 
     @pytest.mark.parametrize("params", ["object", "{ [key: string]: unknown }"])
     def test_params_without_declared_properties(self, params: str) -> None:

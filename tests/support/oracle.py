@@ -140,8 +140,9 @@ class Side:
                 return not sends and "id" not in message
             return (bool(name) and self.accepts(name, message)) or (not name and "id" not in message and not sends)
         result, (name, is_request) = message["result"], self.messages[BACK[travel]].get(method, ("", False))
-        # The frame says little about the result, and not what the result of this request is.
-        if not is_request or not self.takes_frame({**message, "result": {"resultType": "complete"}}):
+        # The frame says little about the result of this request: it takes the least of objects, or this very value.
+        usual = {**message, "result": {"resultType": "complete"}}
+        if not is_request or not (self.takes_frame(usual) or self.takes_frame(message)):
             return not sends and not is_request
         tag = result.get("resultType", "complete") if is_object(result) else "complete"
         forms = self.forms(name)

@@ -240,7 +240,7 @@ class _Derivation:
                 return isinstance(type_, MapOf)
 
     def _result(self, message: Struct, method: str) -> str | None:
-        """Return the name of the result of a request: its own, else the empty one, else that of all."""
+        """Return the name of the result of a request: its own, else the empty one, else that of all; objects first."""
         # An inline message has no name of its own: that of tools/list would be ListToolsRequest.
         name = pascal(" ".join(reversed(method.split("/")))) if message.holder else message.name.removesuffix("Request")
         own = f"{name}Result"
@@ -250,10 +250,12 @@ class _Derivation:
             if name in self._definitions and self._is_object(Ref(name=name)):
                 return name
             if name in self._definitions:
-                self._diagnostics.loose(self._where(message.name), f"a result is an object; {name} is not used")
-        where = self._where(message.name)
-        self._diagnostics.loose(where, f"neither {own} nor EmptyResult is defined, so it has no result: skipped")
-        return None
+                self._diagnostics.loose(self._where(message.name), f"a result is an object, which {name} is not")
+        general = [name for name in names if name != own and name in self._definitions]
+        if not general:
+            where = self._where(message.name)
+            self._diagnostics.loose(where, f"neither {own} nor EmptyResult is defined, so it has no result: skipped")
+        return general[0] if general else None
 
     def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
         named = [name for name in self._stated_results(message) if name != result]
