@@ -83,6 +83,17 @@ def test_requests_remain_where_their_results_are_not_objects(revision: str, type
     assert [method.name for method in after.methods] == [method.name for method in before.methods]
 
 
+@pytest.mark.parametrize("keyword", [{"not": {"required": ["_meta"]}}, {"propertyNames": {"maxLength": 2}}])
+def test_params_of_an_embedded_request_are_sent_where_they_change(keyword: dict[str, object]) -> None:
+    """A message without the optional params proves nothing about them."""
+    tree = deepcopy(official("2026-07-28"))
+    tree["$defs"]["ListRootsRequest"]["properties"]["params"].update(keyword)
+    found = Figures()
+    judge_both("embedded params", (side("2026-07-28"), Side(tree)), (untouched("2026-07-28"), read(tree)), found)
+    check(found)
+    assert found.verdicts[Verdict.BREAKS] >= 2
+
+
 def test_there_are_enough_classes() -> None:
     assert len(OPS) >= MIN_CLASSES
 

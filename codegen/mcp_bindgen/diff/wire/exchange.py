@@ -50,7 +50,7 @@ class Message:
     @property
     def is_left_out(self) -> bool:
         """Whether the frame lacks that part."""
-        return bool(self.path) and self.path[0] not in self.frame
+        return not at(self.frame, self.path)[0]
 
 
 @dataclass(frozen=True, slots=True)
