@@ -105,6 +105,22 @@ class Challenges(Handler):
         self.respond(401, b'{"error": "invalid_token"}', www_authenticate=challenge)
 
 
+class Explains(Handler):
+    """Needs a token, and says so in a message that answers no request, as our own servers do."""
+
+    def post(self, body: bytes) -> None:
+        reason = {"jsonrpc": "2.0", "error": {"code": -32600, "message": "an access token is needed"}}
+        self.respond(401, json.dumps(reason).encode(), www_authenticate="Bearer")
+
+
+class Overloaded(Handler):
+    """Says in a message that answers no request why it serves nobody."""
+
+    def post(self, body: bytes) -> None:
+        reason = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "too many requests"}}
+        self.respond(429, json.dumps(reason).encode())
+
+
 class Forbids(Handler):
     """Needs a permission."""
 

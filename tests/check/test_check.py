@@ -170,7 +170,8 @@ def test_a_server_behind_authorization_is_one_line(cli: Cli) -> None:
             told = cli("check", "--revision", "2025-11-25", url, expect=2).err
         finally:
             process.kill()
-    assert "(the server needs authorization (401): give --header)" in told and told.count("\n") == 1
+    assert f"cannot be checked: the server needs authorization (401); run: mcp-bindgen login {url}" in told
+    assert told.count("\n") == 1
 
 
 @pytest.mark.slow

@@ -19,13 +19,15 @@ from support.command import Cli
 CORRECT = ("Plain", "Streams", "Slow", "Forgets", "Stumbles", "Limits", "Closes", "HostOnly", "OffersSessions")
 BROKEN = {
     "Breaks": "the server answers with the status 502, and no message",
-    "Expires": "the server needs authorization (401, Bearer): give --header",
+    "Expires": "the server needs authorization (401, Bearer); run: mcp-bindgen login ",
     "Polls": "the stream ended before the answer",
 }
 """What cannot be judged to the end, and why."""
 REFUSED = {
-    "Unauthorized": "the server needs authorization (401): give --header",
-    "Challenges": "the server needs authorization (401, Bearer): give --header",
+    "Unauthorized": "the server needs authorization (401); run: mcp-bindgen login {url}, or give --header",
+    "Challenges": "the server needs authorization (401, Bearer); run: mcp-bindgen login {url}, or give --header",
+    "Explains": "the server needs authorization (401, Bearer); run: mcp-bindgen login {url}, or give --header",
+    "Overloaded": "the server answers with the status 429: too many requests",
     "Forbids": "the server answers with the status 403, and no message",
     "Redirects": "the server redirects (307) to https://example.com/mcp/%1b[31m: give that URL",
     "Page": "the server answers with text/html, not with messages",
@@ -65,7 +67,9 @@ async def test_what_breaks_in_the_middle_is_not_judged(style: str) -> None:
 def test_what_cannot_be_judged_is_one_line(cli: Cli, style: str) -> None:
     with serving(getattr(odd_http, style)) as url:
         told = cli("check", "--timeout", 1, url, expect=2).err
-    assert told == f"error: {url}: speaks no revision of MCP ({REFUSED[style]})\n"
+    reason = REFUSED[style].format(url=url)
+    no_server = f"speaks no revision of MCP ({reason})"
+    assert told == f"error: {url}: {no_server if style == 'Missing' else f'cannot be checked: {reason}'}\n"
 
 
 async def test_refusing_an_origin_is_judged() -> None:

@@ -62,6 +62,7 @@ async def test_other_commands_use_the_tokens_of_a_login(server: Protected, tmp_p
     tokens = tmp_path / "mcp-bindgen" / "tokens.json"
     assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
     assert (await run(tmp_path, *call))[:2] == (0, 'green tea\nstructured content:\n"green tea"\n')
+    assert (await run(tmp_path, "check", "--only", "ping.answered", server.url))[0] == 0
     assert await run(tmp_path, "logout", server.url) == (0, "signed out\n", "")
     assert server.issuer.count("/revoke") == 1
     assert await run(tmp_path, "logout", server.url) == (0, "there were no tokens for this server\n", "")

@@ -10,10 +10,11 @@ from typing import Any, Final
 import httpx2
 
 from mcp_bindgen.check.client import MAX_LINE, META, Cut, Ended, NotJudged, Peer, Silent, Unreachable, before
-from mcp_bindgen.diagnostics import clip
+from mcp_bindgen.diagnostics import InputError, clip
 from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
-from mcp_bindgen.live.target import Endpoint
+from mcp_bindgen.live.target import Endpoint, authorizer, login_to, name_of
 from mcp_runtime.auth.fetching import trusted
+from mcp_runtime.core.errors import AuthorizationError
 from mcp_runtime.core.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, Parameter, encode, parameters
 
 SESSION: Final = "mcp-session-id"
@@ -111,15 +112,19 @@ class PostingPeer(Peer):
                 if not begun.done():
                     begun.set_result(None)
                 is_answered = "method" in message and "id" not in message  # or nothing is to be answered
+                reason = ""
                 async for line in _texts(response):
                     found = json_value(line)
                     if is_answered and response.status_code >= 400:
                         return  # a refused notification has no message in its body
+                    if response.status_code in UNRELATED and as_object(found).get("id") is None:
+                        reason = str(as_object(as_object(found).get("error")).get("message", ""))
+                        continue
                     is_answered = is_answered or is_list(found) or "method" not in as_object(found)
                     self._learn(found)
                     await self._lines.put(line)
                 if not is_answered and (is_list(value) or "method" in message):
-                    await self._lines.put(_unanswered(response, had_session=had_session))
+                    await self._lines.put(_unanswered(response, reason, had_session=had_session))
         except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             if begun.done():
                 await self._lines.put(_lost(error))
@@ -164,9 +169,18 @@ class PostingPeer(Peer):
 
 @asynccontextmanager
 async def reached(endpoint: Endpoint, timeout: float) -> AsyncGenerator[PostingPeer]:
-    """Talk to a URL."""
-    limits = httpx2.Timeout(timeout * 3, read=None)
-    async with httpx2.AsyncClient(verify=trusted(), timeout=limits, headers=dict(endpoint.headers)) as client:
+    """Talk to a URL, with the stored tokens for it.
+
+    Raises:
+        InputError: the stored tokens cannot be refreshed.
+    """
+    limits, headers = httpx2.Timeout(timeout * 3, read=None), dict(endpoint.headers)
+    try:
+        if (auth := authorizer(endpoint)) is not None:
+            headers["authorization"] = f"Bearer {(await auth.begin(endpoint.url)).token}"
+    except AuthorizationError as error:
+        raise InputError.at(name_of(endpoint), str(error)) from None
+    async with httpx2.AsyncClient(verify=trusted(), timeout=limits, headers=headers) as client:
         peer = PostingPeer(endpoint.url, client, timeout)
         try:
             yield peer
@@ -190,28 +204,30 @@ def _refuses(error: BaseException | None) -> bool:
     return is_refused or (error is not None and _refuses(error.__cause__ or error.__context__))
 
 
-def _unanswered(response: httpx2.Response, *, had_session: bool) -> Exception:
-    """Return what an answer without a message means."""
+def _unanswered(response: httpx2.Response, reason: str, *, had_session: bool) -> Exception:
+    """Return what an answer without a message means; the server may have given a reason."""
     status = response.status_code
     if status == 200 and _type_of(response) == _JSON:
         return Silent("the answer has no message")
     # Without a session, these statuses tell that it is of the other era.
     is_of_era = status in (400, 404, 405) and not had_session
-    return (NotJudged if is_of_era else Unreachable)(_why(response, had_session=had_session))
+    return (NotJudged if is_of_era else Unreachable)(_why(response, reason, had_session=had_session))
 
 
-def _why(response: httpx2.Response, *, had_session: bool) -> str:
+def _why(response: httpx2.Response, reason: str, *, had_session: bool) -> str:
     """Return why an answer has no message."""
     status, headers = response.status_code, response.headers
     if status == 401:
         scheme = clip(headers.get("www-authenticate", "").partition(" ")[0], 20)
-        return f"the server needs authorization (401{f', {scheme}' if scheme else ''}): give --header"
+        login = login_to(Endpoint(url=str(response.request.url)))
+        return f"the server needs authorization (401{f', {scheme}' if scheme else ''}); run: {login}, or give --header"
     if 300 <= status < 400:
         return f"the server redirects ({status}) to {clip(headers.get('location', 'nowhere'), 200)}: give that URL"
     if status == 404 and had_session:
         return "the session is gone (404)"
     if status >= 400:
-        return f"the server answers with the status {status}, and no message"
+        told = f": {clip(reason, 200)}" if reason else ", and no message"
+        return f"the server answers with the status {status}{told}"
     if _type_of(response) not in (_JSON, _EVENTS):
         return f"the server answers with {clip(_type_of(response) or 'no media type', 100)}, not with messages"
     return "the stream ended before the answer"

@@ -151,7 +151,7 @@ class _Checking:
         self._checked = Checked()
         self._spoken: list[str] = []
         self._found: list[Finding] = []
-        self._why = ""
+        self._why: str | Exception = ""
         self._silent = 0
         self._end = 0.0
         self._has_legacy = False
@@ -172,6 +172,8 @@ class _Checking:
             if not is_silent and not (wanted.is_http and revision == LEGACY[0]):  # that has another transport over HTTP
                 await self._judge(revision, {}, [each for each in probes() if not each.declares])
         if not self._spoken:
+            if isinstance(self._why, Unreachable):
+                raise InputError.at(name_of(wanted.target), f"cannot be checked: {self._why}")
             why = f" ({self._why})" if self._why else ""
             hint = "" if wanted.is_http else "; run it by itself to see what it says"
             raise InputError.at(name_of(wanted.target), f"speaks no revision of MCP{why}{hint}")
@@ -282,7 +284,7 @@ class _Checking:
         peer.timeout = timeout
         self._has_legacy = self._has_legacy or (peer.is_legacy and bool(peer.server))
         if why:
-            self._why = str(why)
+            self._why = why
             return why
         if peer.revision not in self._spoken:
             self._spoken.append(peer.revision)
