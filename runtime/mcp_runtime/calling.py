@@ -73,8 +73,8 @@ class CallingClient(ClientStub[HandlersT]):
         return text_of(blocks) if all(block.type == "text" for block in blocks) else blocks
 
 
-class _WithOptions:
-    """Sends with options where a call gives none; it implements `Caller`."""
+class _WithOptions(Caller):
+    """Sends with options where a call gives none."""
 
     def __init__(self, caller: Caller, options: CallOptions) -> None:
         self._caller, self._options = caller, options
@@ -82,7 +82,12 @@ class _WithOptions:
     @property
     def connection(self) -> Any:
         """The connection to the peer."""
-        return getattr(self._caller, "connection", self._caller)
+        return self._caller.connection
+
+    @property
+    def recipient(self) -> Any:
+        """What is known of the peer."""
+        return self._caller.recipient
 
     def request(self, method: "RequestMethod[P, R]", params: "P | None", options: CallOptions | None) -> "Awaitable[R]":
         """Send a request and wait for its result."""

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.errors import MethodNotImplemented, PeerError
 from mcp_runtime.core.method import Method, NotificationMethod, RequestMethod
-from mcp_runtime.core.stub import CallOptions, Context, Handlers, Stub
+from mcp_runtime.core.stub import Caller, CallOptions, Context, Handlers, Stub
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -23,7 +23,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
 
-class End:
+class End(Caller):
     """One end of a conversation: answers with its handlers, and is the `Caller` of its side.
 
     `sent` keeps the frames that were sent, `options` those of the last request.

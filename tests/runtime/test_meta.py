@@ -11,7 +11,7 @@ from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.errors import LocalProtocolError
-from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.stub import Caller, CallOptions
 from mcp_runtime.extensions.vendor import send_request, vendor_request
 from support.roles import make_server
 from support.samples import REVISIONS
@@ -137,17 +137,27 @@ async def test_code_that_sends_a_call_again_changes_that_one_only() -> None:
     assert seen == [None, "again", None]
 
 
-class Marking:
+class Marking(Caller):
     """A caller that adds something to the `_meta` of each request, and otherwise is the connection that it wraps."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+        self._connection = connection
+
+    @property
+    def connection(self) -> Connection:
+        return self._connection
 
     def request_meta(self) -> dict[str, Any]:
-        return {**self.connection.request_meta(), "acme/call": "marked"}
+        return {**self._connection.request_meta(), "acme/call": "marked"}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.connection, name)
+    async def request(self, method: Any, params: Any, options: Any) -> Any:
+        return await self._connection.request(method, params, options)
+
+    async def request_as(self, method: Any, params: Any, result: Any, options: Any) -> Any:
+        return await self._connection.request_as(method, params, result, options)
+
+    async def notify(self, method: Any, params: Any) -> None:
+        await self._connection.notify(method, params)
 
 
 async def test_a_caller_adds_metadata_to_every_request() -> None:
@@ -158,8 +168,7 @@ async def test_a_caller_adds_metadata_to_every_request() -> None:
         return modern.CallToolResult(content=[])
 
     async with together(modern.Client, make_server(MODERN, call_tool=call_tool)) as client:
-        caller: Any = Marking(client.connection)
-        marking = modern.Client(caller)
+        marking = modern.Client(Marking(client.connection))
         for each in (client, marking, marking, client):
             await each.call_tool(name="x")
     assert seen == [None, "marked", "marked", None]

@@ -54,20 +54,15 @@ class Stub:
         """The connection to the peer: its state, the peer's identity, vendor requests, and closing.
 
         Raises:
-            TypeError: the stub uses a caller that is not a connection.
+            TypeError: the stub uses a caller without a connection.
         """
-        from mcp_runtime.core.connection.connection import Connection
-
-        # A caller that adds something to each message wraps a connection itself.
-        found = getattr(self._caller, "connection", self._caller)
-        if not isinstance(found, Connection):
-            raise TypeError(f"this stub uses a {type(self._caller).__name__}, not a connection")
+        found: Connection = self._caller.connection
         return found
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """The capabilities that the peer declared, by wire names; in the modern era, with the current request."""
-        requester = getattr(self._caller, "requester", None) or self.connection.requester
+        requester = self._caller.recipient
         declared: Mapping[str, Any] = requester.declared[requester.side.other]
         return declared
 
@@ -98,14 +93,10 @@ class Stub:
             pydantic.ValidationError: it is not valid.
         """
         if meta is None:
-            # Only connections share it. Looked up in the class, since a caller that delegates attributes to one may add
-            # metadata in `request_meta`.
-            plain: Callable[[Caller, type[MetaT]], MetaT] | None = getattr(type(self._caller), "plain_meta", None)
-            if plain is not None:
-                return plain(self._caller, type_)
+            return self._caller.plain_meta(type_)
         from mcp_runtime.core.protocol.modern import merged
 
-        given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json") if meta is not None else {}
+        given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json")
         return type_.model_validate(merged(self._caller.request_meta(), given))
 
     @staticmethod

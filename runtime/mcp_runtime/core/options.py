@@ -1,8 +1,9 @@
-"""Options of calls and connections: timeouts, limits, caching; and the protocol of what sends a call."""
+"""Options of calls and connections: timeouts, limits, caching; and the base class of what sends a call."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 
@@ -167,9 +168,10 @@ def call_options(options: object) -> CallOptions:
     return options
 
 
-class Caller(Protocol):
+class Caller(ABC):
     """Sends requests and notifications to the peer."""
 
+    @abstractmethod
     def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> Awaitable[R]:
         """Send a request and wait for its result.
 
@@ -178,8 +180,8 @@ class Caller(Protocol):
             params: its params; None if it has none.
             options: timeouts and progress; None for the defaults.
         """
-        ...
 
+    @abstractmethod
     def request_as(
         self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
     ) -> Awaitable[T]:
@@ -191,8 +193,8 @@ class Caller(Protocol):
             result: the type of the result.
             options: timeouts and progress; None for the defaults.
         """
-        ...
 
+    @abstractmethod
     async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
         """Send a notification.
 
@@ -200,8 +202,30 @@ class Caller(Protocol):
             method: the record of the method.
             params: its params; None if it has none.
         """
-        ...
 
+    @abstractmethod
     def request_meta(self) -> Mapping[str, Any]:
         """Return the `_meta` that every request must carry, keyed by wire names; empty if none is required."""
-        ...
+
+    @property
+    def connection(self) -> Any:
+        """The connection that the messages are sent on.
+
+        Raises:
+            TypeError: there is none.
+        """
+        raise TypeError(f"this stub uses a {type(self).__name__}, not a connection")
+
+    @property
+    def recipient(self) -> Any:
+        """What is known of the peer that receives the messages, as a `Requester`."""
+        return self.connection.requester
+
+    def plain_meta(self, type_: type[T]) -> T:
+        """Return the `_meta` of a request that carries only what every request must; not to be changed.
+
+        Args:
+            type_: the generated type of it.
+        """
+        built: T = cast(Any, type_).model_validate(dict(self.request_meta()))
+        return built

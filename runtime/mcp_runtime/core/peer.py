@@ -49,8 +49,8 @@ class Peer:
         await self.transport.close()
 
 
-class OnBehalf:
-    """Sends what belongs to a message, on its channel while it is open; it implements `Caller`.
+class OnBehalf(Caller):
+    """Sends what belongs to a message, on its channel while it is open.
 
     A task that a handler starts inherits its context and needs none of this. A worker that reads a queue has the
     context in which it was started.
@@ -71,12 +71,12 @@ class OnBehalf:
     @property
     def connection(self) -> Any:
         """The connection to the peer, if the caller has one."""
-        return getattr(self._caller, "connection", self._caller)
+        return self._caller.connection
 
     @property
-    def requester(self) -> Any:
-        """The sender of the message, in the modern era; None if the handshake identified it."""
-        return self._exchange.requester if self._exchange.requester.is_modern else None
+    def recipient(self) -> Any:
+        """The sender of the message, in the modern era; otherwise the handshake identified it."""
+        return self._exchange.requester if self._exchange.requester.is_modern else super().recipient
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
         """Send a request that belongs to the message."""

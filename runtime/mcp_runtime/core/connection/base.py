@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from mcp_runtime.core.binding import Binding, Wire
 from mcp_runtime.core.connection.background import Background, unblocked
@@ -18,7 +18,7 @@ from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
 from mcp_runtime.core.functions import scoped
 from mcp_runtime.core.method import AnyMethod
-from mcp_runtime.core.options import Limits, Trace
+from mcp_runtime.core.options import Caller, Limits, Trace
 from mcp_runtime.core.protocol.calls import Batch
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import Request
@@ -43,7 +43,7 @@ class End(NamedTuple):
 OPEN: Final = End()
 
 
-class BaseConnection(ABC):
+class BaseConnection(Caller):
     """A connection as its halves see it; see `Connection`.
 
     Attributes:
@@ -87,6 +87,11 @@ class BaseConnection(ABC):
         Args:
             reason: the reason that they get.
         """
+
+    @property
+    def connection(self) -> Self:
+        """The connection itself."""
+        return self
 
     @property
     def revision(self) -> str:

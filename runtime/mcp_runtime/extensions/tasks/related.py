@@ -30,8 +30,8 @@ def with_meta(spelled: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, 
     return {**spelled, "_meta": {**(held if is_object(held) else {}), **more}}
 
 
-class TaskCaller:
-    """Sends requests on behalf of a task; it implements `Caller`.
+class TaskCaller(Caller):
+    """Sends requests on behalf of a task.
 
     If the connection ends, requests wait until the owner of the task asks for it over another one.
 
@@ -40,24 +40,26 @@ class TaskCaller:
         connection: the connection to the peer.
         task_id: the task.
         around: awaited at the beginning and at the end of each request: True while input from the peer is needed.
-
-    Attributes:
-        connection: the connection to the peer.
     """
 
     def __init__(
         self, caller: Caller, connection: Connection, task_id: str, around: Callable[[bool], Awaitable[None]]
     ) -> None:
-        self.connection = connection
+        self._connection = connection
         self._caller = caller
         self._task_id = task_id
         self._around = around
         self._returned = asyncio.Event()
 
+    @property
+    def connection(self) -> Connection:
+        """The connection to the peer."""
+        return self._connection
+
     def attach(self, connection: Connection) -> None:
         """Send what is asked from now on over a connection, if the present one has ended."""
         if self.connection.closed_because is not None:
-            self.connection = self._caller = connection
+            self._connection = self._caller = connection
             self._returned.set()
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
