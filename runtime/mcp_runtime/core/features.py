@@ -16,6 +16,7 @@ from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.uris import UnsafePath, read_uri
+from mcp_runtime.core.settings import Feature
 
 LOGGING: Final = "logging"
 """The connection feature that names the event loop of a connection whose server sends log messages."""
@@ -26,12 +27,8 @@ OWN_IDS: Final = frozenset((names.PING, names.TASKS_CANCEL, names.TASKS_GET, nam
 
 
 @dataclass(frozen=True, slots=True)
-class KeepAlive:
+class KeepAlive(Feature):
     """Pings a peer that is silent (`Limits.ping_interval`), and closes the connection if it does not answer."""
-
-    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare nothing: every peer answers pings."""
-        return ()
 
     def install(self, connection: Connection) -> None:
         """Start watching the peer, if pings are enabled."""
@@ -78,7 +75,7 @@ _closing: set["asyncio.Task[None]"] = set()
 
 
 @dataclass(frozen=True, slots=True)
-class Logging:
+class Logging(Feature):
     """Lets a server send log messages, and its client choose which."""
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
@@ -123,12 +120,8 @@ def mark(result: Any, task_id: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedTasks:
+class RelatedTasks(Feature):
     """Marks answers to messages of the peer's tasks."""
-
-    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare nothing: the peer has the tasks."""
-        return ()
 
     def install(self, connection: Connection) -> None:
         """Mark answers, if the peer runs tasks."""
@@ -153,7 +146,7 @@ _ROOTS: Final = "roots"
 
 
 @dataclass(frozen=True, slots=True)
-class RootsList:
+class RootsList(Feature):
     """Answers ``roots/list`` for a client; `set_roots` changes the answer on one connection.
 
     Attributes:

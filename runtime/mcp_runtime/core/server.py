@@ -99,8 +99,7 @@ def requires_scopes(*scopes: str, only: Collection[str] = ()) -> Callable[[Handl
         raise ValueError("requires_scopes() needs a scope, such as 'files:write'")
 
     def decorate(handler: HandlerT) -> HandlerT:
-        rules: tuple[ScopeRule, ...] = getattr(handler, SCOPES, ())
-        setattr(handler, SCOPES, (*rules, ScopeRule(scopes, frozenset(only))))
+        setattr(handler, SCOPES, (*getattr(handler, SCOPES, ()), ScopeRule(scopes, frozenset(only))))
         return handler
 
     return decorate

@@ -52,13 +52,13 @@ class Feature(Protocol):
     """
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str | Mapping[str, Any]]:
-        """Return the capabilities that this side has because of the feature: paths, or values keyed by wire names.
+        """Return the capabilities that this side has because of the feature: paths, or values; none by default.
 
         Args:
             connection: the connection, with its revision and handlers.
             declared: what this side declares so far, keyed by wire names.
         """
-        ...
+        return ()
 
     def install(self, connection: Connection) -> None:
         """Register handlers on a connection, before or instead of this side's own.

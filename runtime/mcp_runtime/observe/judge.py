@@ -57,7 +57,7 @@ class Judge:
     def __init__(self, binding: Binding) -> None:
         self.binding = binding
         self._results = Results(_ignore, Limits(strict=True))
-        reader = Reader(binding.revision, lenient=False, report=_ignore)
+        reader = Reader(binding.revision)
         self._base = Requester(Side.SERVER, reader, Answers()).speaking(binding, None, reader)
 
     @cached_property

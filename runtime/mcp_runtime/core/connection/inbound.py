@@ -79,28 +79,25 @@ class Inbound:
 
     def take_request(self, call: Call) -> None:
         """Handle a request now, queue it, or refuse it."""
-        limits = self._connection.limits
-        waits = call.name in WAITING
-        has_turn = waits or len(self._running) - self._waiting < limits.max_in_flight
+        limits, waits = self._connection.limits, call.name in WAITING
+        has_turn = waits or self._has_turn()
         if self._ending and self._is_ending(call):
             # The peer cancelled a request with this id, and its handler has not ended yet.
             self._channels.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
         elif waits and self._waiting >= limits.max_waiting:
-            reason = f"at most {limits.max_waiting:,} requests like this may wait"
-            self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
-        elif has_turn and len(call.text) <= LIGHT:
-            self._begin(call)
+            self._refuse_busy(call, f"at most {limits.max_waiting:,} requests like this may wait")
         elif not has_turn and len(self._queue) >= limits.max_queued:
-            self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
-        elif not self._reserve(call):
-            self._channels.refuse(
-                call, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later"
-            )
+            self._refuse_busy(call, "too many requests are waiting; try again later")
+        elif not (has_turn and len(call.text) <= LIGHT) and not self._reserve(call):
+            self._refuse_busy(call, "too many bytes of requests are waiting; try again later")
         elif has_turn:
             self._begin(call)
         else:
             # Run it in its own contextvars context, not in that of the request that makes room for it.
             self._queue[call] = copy_context()
+
+    def _refuse_busy(self, call: Call, reason: str) -> None:
+        self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
 
     def _has_turn(self) -> bool:
         return len(self._running) - self._waiting < self._connection.limits.max_in_flight

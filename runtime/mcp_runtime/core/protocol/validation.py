@@ -127,13 +127,15 @@ class Reader:
     Args:
         revision: the revision in use.
         lenient: whether null counts as absent where the schema does not allow it.
-        report: called once for each location that was repaired.
+        report: called once for each location that was repaired; None to repair silently.
         drops: whether to take items of unknown types out of lists, such as content blocks of later revisions.
     """
 
     __slots__ = ("_drops", "_lenient", "_report", "_reported", "_revision")
 
-    def __init__(self, revision: str, *, lenient: bool, report: Report, drops: bool = False) -> None:
+    def __init__(
+        self, revision: str, *, lenient: bool = False, report: Report | None = None, drops: bool = False
+    ) -> None:
         self._revision = revision
         self._lenient = lenient
         self._drops = drops
@@ -222,7 +224,7 @@ class Reader:
     def _report_once(self, method: str, pointer: str, reason: str) -> None:
         reported = self._reported = self._reported or set()
         known = hash((method, pointer, reason))
-        if known in reported or len(reported) >= MAX_REPORTED:
+        if self._report is None or known in reported or len(reported) >= MAX_REPORTED:
             return
         reported.add(known)
         self._report(RemoteProtocolError(revision=self._revision, method=method, pointer=pointer, reason=reason))
