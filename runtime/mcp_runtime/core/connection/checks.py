@@ -11,13 +11,7 @@ from pydantic import BaseModel, ValidationError
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Results, Resume, WrongResult
-from mcp_runtime.core.errors import (
-    MethodNotImplemented,
-    MissingCapability,
-    PeerError,
-    RemoteProtocolError,
-    clipped,
-)
+from mcp_runtime.core.errors import MethodNotImplemented, MissingCapability, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.json.text import finite
 from mcp_runtime.core.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
 from mcp_runtime.core.protocol import jsonrpc

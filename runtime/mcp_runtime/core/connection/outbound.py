@@ -17,22 +17,10 @@ from mcp_runtime.core.connection.calls import (
     through,
     times_of,
 )
-from mcp_runtime.core.connection.checks import (
-    RequestMeta,
-    carrier,
-    check_capabilities,
-    is_embedded,
-    read_result,
-)
+from mcp_runtime.core.connection.checks import RequestMeta, carrier, check_capabilities, is_embedded, read_result
 from mcp_runtime.core.connection.notifications import Reports
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.results import (
-    Interim,
-    Interrupted,
-    Repeat,
-    Results,
-    check_sent,
-)
+from mcp_runtime.core.connection.results import Interim, Interrupted, Repeat, Results, check_sent
 from mcp_runtime.core.connection.timers import Deadlines
 from mcp_runtime.core.connection.transport import ANSWER, Channel, Outcome, Sent, Verdict
 from mcp_runtime.core.errors import (

@@ -382,10 +382,7 @@ async def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
 def _client(options: HttpClientOptions) -> httpx2.AsyncClient:
     connect = options.get("connect_timeout", 10.0)
     timeout = httpx2.Timeout(
-        connect=connect,
-        pool=connect,
-        write=options.get("write_timeout", 30.0),
-        read=options.get("read_timeout", 300.0),
+        connect=connect, pool=connect, write=options.get("write_timeout", 30.0), read=options.get("read_timeout", 300.0)
     )
     # As many connections as there are requests, which the runtime limits by timeouts.
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=MAX_IDLE)
