@@ -160,6 +160,14 @@ def test_a_keyword_that_no_table_has_is_reported(keyword: str, dialect: Dialect)
     assert [(loss.pointer, loss.keyword) for loss in found.losses] == [("/properties/a", keyword)]
 
 
+@pytest.mark.parametrize("name", ["a/b", "a~b", "~1", "a~01/", "$"])
+def test_a_reference_leads_to_a_definition_of_any_name(name: str) -> None:
+    pointer = "#/$defs/" + name.replace("~", "~0").replace("/", "~1")
+    tool = {"type": "object", "properties": {"a": {"$ref": pointer}}, "$defs": {name: {"type": "integer"}}}
+    found = lowered(tool, gemini.RULES)
+    assert (found.schema["properties"]["a"], found.losses) == ({"type": "integer"}, ())
+
+
 def test_alternatives_at_the_top_become_one_object_and_are_reported() -> None:
     by_id = {"properties": {"id": {"type": "integer"}, "key": {"type": "string"}}, "required": ["id", "key"]}
     by_name = {"properties": {"name": {"type": "string"}, "key": {"type": "integer"}}, "required": ["name", "key"]}

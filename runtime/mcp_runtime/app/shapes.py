@@ -79,8 +79,7 @@ class Shape:
             value = self._read(value, self._definitions.get(schema["$ref"].rpartition("/")[2], {}), known)
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                fitting = [self._read(value, choice, known) for choice in schema[key]]
-                value = _best(value, fitting)
+                value = self._chosen(value, schema[key], known)
         value = _typed(value, schema)
         if is_object(value):
             stated, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
@@ -97,16 +96,22 @@ class Shape:
             return _rebuilt(value, items, items, value)
         return value
 
+    def _chosen(self, value: Any, choices: Iterable[_Schema], known: dict[tuple[int, int], Any]) -> Any:
+        """Return a value with integers wherever one of the choices asks for them, or MISFIT if none fits.
+
+        A choice that leaves 1.0 as it is may have bounds that refuse it; one that has numbers takes integers too.
+        """
+        fits = False
+        for choice in choices:
+            read = self._read(value, choice, known)
+            if read is not MISFIT:
+                value, fits = read, True
+        return value if fits else MISFIT
+
     def _part(self, value: Any, schema: _Schema | bool, known: dict[tuple[int, int], Any]) -> Any:
         if isinstance(schema, bool):
             return value if schema else MISFIT
         return self._read(value, schema, known)
-
-
-def _best(value: Any, choices: list[Any]) -> Any:
-    """Return the value if one of the choices left it as it is, otherwise what the first that fits made of it."""
-    fitting = [choice for choice in choices if choice is not MISFIT]
-    return value if any(choice is value for choice in fitting) else next(iter(fitting), MISFIT)
 
 
 def _rebuilt(value: Any, made: Any, parts: Iterable[Any], given: Iterable[Any]) -> Any:

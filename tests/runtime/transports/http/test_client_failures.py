@@ -1,6 +1,8 @@
 """A client over HTTP whose own parts fail, or that closes early."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import Generator
 from typing import Any
 
@@ -27,6 +29,27 @@ async def test_a_request_that_fails_in_an_unexpected_way_fails_its_call() -> Non
     async with connect_http("http://localhost/mcp", auth=Broken()) as peer:
         with pytest.raises(ConnectionClosed, match="LookupError: no password"):
             await v2025_11_25.Client.open(peer)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"]
+)
+async def test_a_connection_that_is_reset_says_so(answer: bytes) -> None:
+    async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        await asyncio.sleep(0.05)  # so that what was written arrives
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.close()
+
+    async with await asyncio.start_server(reset, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with connect_http(f"http://127.0.0.1:{port}/mcp") as peer:
+            with pytest.raises(
+                ConnectionClosed, match="/mcp: the connection broke .*; check that the server is running"
+            ):
+                await v2025_11_25.Client.open(peer)
 
 
 async def test_a_notification_that_fails_in_an_unexpected_way_is_reported(caplog: pytest.LogCaptureFixture) -> None:

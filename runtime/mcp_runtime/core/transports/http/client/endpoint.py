@@ -235,6 +235,8 @@ class Endpoint:
         reason = clipped(str(error) or type(error).__name__)
         if isinstance(error, httpx2.ConnectError):
             reason = f"cannot connect ({clipped(str(error))}); check the URL, and that the server is running"
+        elif isinstance(error, httpx2.NetworkError):
+            reason = f"the connection broke ({reason}); check that the server is running"
         return TransportError(f"{self.shown}: {reason}")
 
     async def post(self, message: bytes) -> None:
