@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -155,6 +155,32 @@ class TestLimits:
         now += 6
         assert await spent.spend("c", now + 60) and len(spent) == 2
 
+    async def test_one_peer_uses_at_most_half_of_what_is_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        now = 1000.0
+        monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: now))
+        spent = MemorySpentStates(limit=5)
+        assert [await spent.spend(state, now + 5, "mallory") for state in "abc"] == [True] * 3
+        with pytest.raises(OverflowError, match="one peer has used 3 states, half of those that can be remembered"):
+            await spent.spend("d", now + 5, "mallory")
+        assert await spent.spend("d", now + 60, "alice") and not await spent.spend("a", now + 60, "alice")
+        now += 6
+        assert await spent.spend("e", now + 60, "mallory") and len(spent) == 2
+
+    async def test_a_state_is_used_by_its_sender(self) -> None:
+        class Noting(MemorySpentStates):
+            peers: ClassVar[list[str | None]] = []
+
+            async def spend(self, state: str, until: float, peer: str | None = None) -> bool:
+                self.peers.append(peer)
+                return await super().spend(state, until, peer)
+
+        async with line(Till(spent=Noting())) as client:
+            for name in ("ada", "bob"):
+                message = await client.call("same", channel=Known(name), args={"n": "1"})
+                await client.call("same", channel=Known(name), args={"n": "1"}, **answered(message))
+        [ada, bob] = Noting.peers
+        assert ada is not None and bob is not None and "ada" in ada and "bob" in bob
+
     @pytest.mark.parametrize(
         ("settings", "error", "match"),
         [
@@ -180,12 +206,12 @@ class TestLimits:
         class Away(MemorySpentStates):
             is_away = True
 
-            async def spend(self, state: str, until: float) -> bool:
+            async def spend(self, state: str, until: float, peer: str | None = None) -> bool:
                 if self.is_away and isinstance(error, TimeoutError):
                     await asyncio.sleep(1000)
                 if self.is_away:
                     raise error
-                return await super().spend(state, until)
+                return await super().spend(state, until, peer)
 
         monkeypatch.setattr(inputs, "SPENT_TIMEOUT", 0.05)
         spent = Away()

@@ -97,10 +97,10 @@ class Spent(MemorySpentStates):
         super().__init__()
         self._now, self._away = history.loop.time, away
 
-    async def spend(self, state: str, until: float) -> bool:
+    async def spend(self, state: str, until: float, peer: str | None = None) -> bool:
         if is_away(self._away, self._now()):
             raise OSError("away")
-        return await super().spend(state, until)
+        return await super().spend(state, until, peer)
 
 
 def make_server(world: World, history: History, spent: SpentStates | None = None) -> Any:

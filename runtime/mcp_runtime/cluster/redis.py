@@ -219,8 +219,10 @@ class RedisSpentStates:
         self._redis: Any = redis
         self._key = Keys(redis, prefix)
 
-    async def spend(self, state: str, until: float) -> bool:
+    async def spend(self, state: str, until: float, peer: str | None = None) -> bool:
         """Mark a state as used; return whether this is the first time. See `SpentStates.spend`.
+
+        A peer has no share: Redis bounds the memory of all.
 
         Raises:
             redis.RedisError: Redis is unavailable or full.

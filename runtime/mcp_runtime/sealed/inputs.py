@@ -4,6 +4,7 @@ import asyncio
 import heapq
 import json
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -33,7 +34,7 @@ SPENT_TIMEOUT: Final = 5.0
 class SpentStates(Protocol):
     """Remembers which sealed states were used, across all processes that share the keys."""
 
-    async def spend(self, state: str, until: float) -> bool:
+    async def spend(self, state: str, until: float, peer: str | None) -> bool:
         """Mark a state as used; return whether this is the first time.
 
         If two calls race, exactly one returns True.
@@ -41,6 +42,7 @@ class SpentStates(Protocol):
         Args:
             state: identifies the state: 32 hexadecimal digits.
             until: when the state expires, as Unix time in seconds. It may be forgotten after that.
+            peer: who uses it: a principal, or else an address; None if there is only one peer.
 
         Raises:
             Exception: whether the state was used cannot be determined. The call then fails, as it does if the answer
@@ -53,35 +55,39 @@ class MemorySpentStates:
     """Remembers used states in this process only: for tests and single-process servers.
 
     Args:
-        limit: how many states are remembered at once. Unexpired states are never evicted.
+        limit: how many states are remembered at once, at most half of them for one peer. Unexpired states are never
+            evicted.
     """
 
     def __init__(self, limit: int = 100_000) -> None:
         self._limit = limit
-        self._known: set[str] = set()
+        self._known: dict[str, str | None] = {}
+        self._per_peer: Counter[str | None] = Counter()
         self._ends: list[tuple[float, str]] = []
 
     def __len__(self) -> int:
         return len(self._known)
 
-    async def spend(self, state: str, until: float) -> bool:
-        """Mark a state as used; return whether this is the first time.
-
-        Args:
-            state: identifies the state: 32 hexadecimal digits.
-            until: when the state expires, as Unix time in seconds.
+    async def spend(self, state: str, until: float, peer: str | None = None) -> bool:
+        """Mark a state as used; return whether this is the first time. See `SpentStates.spend`.
 
         Raises:
-            OverflowError: the limit is reached.
+            OverflowError: the limit, or the peer's share of it, is reached.
         """
         now = sources.wall()
         while self._ends and self._ends[0][0] <= now:
-            self._known.discard(heapq.heappop(self._ends)[1])
+            owner = self._known.pop(heapq.heappop(self._ends)[1])
+            self._per_peer[owner] -= 1
+            if not self._per_peer[owner]:
+                del self._per_peer[owner]
         if state in self._known:
             return False
         if len(self._known) >= self._limit:
             raise OverflowError(f"the limit of {self._limit:,} remembered states is reached")
-        self._known.add(state)
+        if peer is not None and self._per_peer[peer] >= (share := (self._limit + 1) // 2):
+            raise OverflowError(f"one peer has used {share:,} states, half of those that can be remembered")
+        self._known[state] = peer
+        self._per_peer[peer] += 1
         heapq.heappush(self._ends, (until, state))
         return True
 
@@ -237,7 +243,9 @@ class SealedInputs:
             PeerError: that cannot be determined.
         """
         try:
-            return await bounded(spent.spend(digest_of({"state": state}).hex(), until), SPENT_TIMEOUT)
+            return await bounded(
+                spent.spend(digest_of({"state": state}).hex(), until, exchange.requester.peer), SPENT_TIMEOUT
+            )
         except Exception as error:
             reason = clipped(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
             text = "whether the requestState of %s was used cannot be found out: %s"
