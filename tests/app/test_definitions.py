@@ -97,6 +97,23 @@ class TestDefinitions:
         with pytest.raises(DefinitionError, match="dependency needs: nothing provides number"):
             app.tool()(tool)
 
+    @pytest.mark.parametrize("length", [1, 2, 7])
+    def test_dependencies_in_a_cycle_are_refused(self, length: int) -> None:
+        def link() -> Any:
+            def provide(value: Any) -> Any:
+                return value
+
+            return provide
+
+        links = [link() for _ in range(length)]
+        for place, one in enumerate(links):
+            one.__annotations__ = {"value": Annotated[Any, Depends(links[place - 1])]}
+
+        def tool(value: Annotated[Any, Depends(links[0])]) -> None: ...
+
+        with pytest.raises(DefinitionError, match="dependency provide: dependencies depend on each other in a cycle"):
+            mcp.App("test").tool()(tool)
+
 
 def test_decorators_and_handlers_mix_in_one_server() -> None:
     class Mixed(mcp.App):

@@ -140,6 +140,15 @@ async def test_an_image_over_the_limit_is_described() -> None:
     assert [block["type"] for block in answer] == ["image", "text"]
 
 
+@pytest.mark.parametrize(
+    "content", [[{"type": "text", "text": "w" * 150_000}], [{"type": "text", "text": "w" * 60_000}] * 3]
+)
+async def test_a_model_gets_at_most_100_000_characters_unless_its_program_says_otherwise(content: list[Any]) -> None:
+    found = await called({"content": content})
+    assert [text.count("w") for text in texts(found)] == pytest.approx([100_000] * 5, abs=2)
+    assert found.text(limit=1_000_000).count("w") == sum(len(block["text"]) for block in content)
+
+
 async def test_any_mixture_of_blocks_reaches_each_provider() -> None:
     dice = random.Random(59)
     blocks = [{"type": "text", "text": "words"}, LINK, embedded("image/png", PNG), *NO_IMAGES]

@@ -5,6 +5,7 @@ import os
 import sys
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import unquote
@@ -88,6 +89,16 @@ async def test_malformed_requests_do_no_harm(sent: bytes) -> None:
         writer.write(sent)
         writer.write_eof()
         assert (await reader.read())[:12] in (b"", b"HTTP/1.1 404")
+        writer.close()
+
+
+@pytest.mark.parametrize(("size", "status"), [(10_000, b"HTTP/1.1 404"), (40_000, b""), (5_000_000, b"")])
+async def test_a_request_has_at_most_16_kib_of_headers(size: int, status: bytes) -> None:
+    async with receiving("", "", "st") as receiver:
+        reader, writer = await asyncio.open_connection("127.0.0.1", httpx2.URL(receiver.redirect_uri).port)
+        with suppress(ConnectionError):
+            writer.write(b"GET / HTTP/1.1\r\nx: " + b"x" * size + b"\r\n\r\n")
+            assert (await reader.read())[:12] == status
         writer.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 from mcp_bindings import v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime.auth import MemoryStore, OAuth, Registered
 from mcp_runtime.core.client import ClientOptions
-from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError, ConnectionClosed
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.transports.http import connect_http, connect_sse, sse_app
 from mcp_runtime.testing import Issuer
@@ -113,6 +113,27 @@ async def test_a_call_leads_to_at_most_three_sign_ins(server: Protected, issuer:
     with pytest.raises(AuthorizationError, match="still answers 403 after 3 authorization requests"):
         await brew(server, OAuth(visit=issuer.visit))
     assert issuer.count("/authorize") == 3
+
+
+async def test_tokens_that_others_replace_are_tried_six_times(server: Protected, issuer: Issuer) -> None:
+    class Busy(MemoryStore):
+        """Other programs replace the token all the time, by ones that are revoked."""
+
+        def read(self) -> dict[str, Any]:
+            document = super().read()
+            for url, token in document.get("servers", {}).items():
+                document["servers"] = {url: {**token, "access": f"{token['access']}x"}}
+                server.revoked.add(document["servers"][url]["access"])
+            self.write(document)
+            return document
+
+    store = Busy()
+    assert await brew(server, OAuth(visit=issuer.visit, store=store), "green") == ["green tea"]
+    server.requests.clear()
+    with pytest.raises(ConnectionClosed, match="401"):
+        await brew(server, OAuth(visit=issuer.visit, store=store), "green")
+    tokens = [token for method, path, token in server.requests if method == "POST" and token]
+    assert len(set(tokens)) == len(tokens) == 7
 
 
 async def test_a_refusal_that_scopes_do_not_change_is_final(server: Protected, issuer: Issuer) -> None:
