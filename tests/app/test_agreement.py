@@ -104,7 +104,8 @@ def agree(types: list[Any], defaulted: bool, data: st.DataObject) -> None:
 )
 def test_an_integer_fits_though_another_choice_refuses_it_as_a_number(type_: Any, given: Any, whole: Any) -> None:
     function = function_of([type_], defaulted=False)
-    assert Draft202012Validator(function.schema).is_valid({"p0": given})
+    validator: Any = Draft202012Validator(function.schema)
+    assert validator.is_valid({"p0": given})
     assert function.arguments.read({"p0": given}) == {"p0": whole}
 
 

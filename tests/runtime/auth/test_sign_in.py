@@ -132,7 +132,7 @@ async def test_tokens_that_others_replace_are_tried_six_times(server: Protected,
     server.requests.clear()
     with pytest.raises(ConnectionClosed, match="401"):
         await brew(server, OAuth(visit=issuer.visit, store=store), "green")
-    tokens = [token for method, path, token in server.requests if method == "POST" and token]
+    tokens = [token for method, _, token in server.requests if method == "POST" and token]
     assert len(set(tokens)) == len(tokens) == 7
 
 
