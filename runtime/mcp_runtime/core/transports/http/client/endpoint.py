@@ -230,14 +230,11 @@ class Endpoint:
 
     def _failure(self, error: Exception) -> TransportError:
         """Return what an error of the client library means."""
-        if isinstance(error, httpx2.SSEError):
-            return Refused(f"{self.shown}: {clipped(str(error))}")
         reason = clipped(str(error) or type(error).__name__)
-        if isinstance(error, httpx2.ConnectError):
-            reason = f"cannot connect ({clipped(str(error))}); check the URL, and that the server is running"
-        elif isinstance(error, httpx2.NetworkError):
-            reason = f"the connection broke ({reason}); check that the server is running"
-        return TransportError(f"{self.shown}: {reason}")
+        if isinstance(error, httpx2.NetworkError):
+            problem = "cannot connect" if isinstance(error, httpx2.ConnectError) else "the connection broke"
+            reason = f"{problem} ({reason}); check the URL, and that the server is running"
+        return (Refused if isinstance(error, httpx2.SSEError) else TransportError)(f"{self.shown}: {reason}")
 
     async def post(self, message: bytes) -> None:
         """Send a message that needs no answer; raises what `request` does."""
