@@ -5,10 +5,11 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import cache
 from itertools import islice, pairwise, permutations
+from typing import TypeAlias
 
 import pytest
 
@@ -17,6 +18,7 @@ from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
+from support.mutants import Json
 from support.mutants_of_messages import OPS
 from support.official import upstream
 from support.oracle import Judge, Side
@@ -28,6 +30,8 @@ QUICK = 150
 SLOW = int(os.environ.get("CASES", "300"))
 CHUNKS = 12
 """The quick cases run in parts, which workers share."""
+Edit: TypeAlias = Callable[[Json], object]
+"""Changes the definitions of a schema in place."""
 MIN_CLASSES = 60
 MIN_RECALL = 0.97
 MAX_UNDECIDED = 0.03
@@ -92,6 +96,74 @@ def test_params_of_an_embedded_request_are_sent_where_they_change(keyword: dict[
     judge_both("embedded params", (side("2026-07-28"), Side(tree)), (untouched("2026-07-28"), read(tree)), found)
     check(found)
     assert found.verdicts[Verdict.BREAKS] >= 2
+
+
+def _inline_params(name: str, words: Iterable[str], keyword: str) -> Edit:
+    """Return an edit that asks for one of two properties of params that are written out in their message."""
+    return lambda all_: all_[name]["properties"]["params"].update({keyword: [{"required": [word]} for word in words]})
+
+
+def _sized(name: str, member: str, **bound: int) -> Edit:
+    return lambda all_: all_[name]["properties"][member].update(bound)
+
+
+def _moved_out(all_: Json) -> None:
+    schema = all_["Tool"]["properties"]["inputSchema"]["properties"]
+    all_["Tool"]["properties"]["properties"] = schema.pop("properties")
+
+
+def _list_form(keyword: Mapping[str, object]) -> Edit:
+    return lambda all_: all_["CreateMessageResult"]["properties"]["content"]["anyOf"][-1].update(keyword)
+
+
+PROVABLE: Mapping[str, tuple[str, Edit]] = {
+    "one of two in params": ("2025-06-18", _inline_params("CancelledNotification", ("reason", "requestId"), "oneOf")),
+    "any of two in params": ("2025-03-26", _inline_params("CompleteRequest", ("zzz", "yyy"), "anyOf")),
+    "two in params of a request": ("2024-11-05", _inline_params("CallToolRequest", ("name", "arguments"), "oneOf")),
+    "no method in a batch": (
+        "2025-03-26",
+        lambda all_: all_["JSONRPCNotification"]["properties"].update(method={"type": "null"}),
+    ),
+    "a number as method in a batch": (
+        "2025-03-26",
+        lambda all_: all_["JSONRPCRequest"]["properties"].update(method={"type": ["integer", "string"]}),
+    ),
+    "few properties of an open object": ("2026-07-28", _sized("Tool", "outputSchema", maxProperties=2)),
+    "many properties of an open object": ("2025-11-25", _sized("Tool", "inputSchema", minProperties=4)),
+    "a property that a map must have": (
+        "2026-07-28",
+        lambda all_: all_["AudioContent"]["properties"]["_meta"].update(required=["zzz"]),
+    ),
+    "a property that a named map must have": (
+        "2026-07-28",
+        lambda all_: all_["EmbeddedResource"]["properties"]["_meta"].update(allOf=[{"required": ["zzz"]}]),
+    ),
+    "a keyword moved out of a schema": ("2024-11-05", _moved_out),
+    "a prefix in the last form": ("2025-11-25", _list_form({"prefixItems": [{"type": "boolean"}]})),
+    "a bound in the last form": ("2025-11-25", _list_form({"contains": {"type": "boolean"}})),
+}
+
+
+@pytest.mark.parametrize("name", PROVABLE)
+def test_a_change_with_a_counterexample_is_proven(name: str) -> None:
+    """Each needs a candidate that the smallest messages, or the first ones, are not."""
+    revision, edit = PROVABLE[name]
+    tree, found = deepcopy(official(revision)), Figures()
+    edit(tree["$defs" if "$defs" in tree else "definitions"])
+    judge_both(name, (side(revision), Side(tree)), (untouched(revision), read(tree)), found)
+    check(found)
+    assert found.broken and found.missed == []
+
+
+def test_a_property_that_moves_out_of_a_closed_object_is_rejected_where_it_was() -> None:
+    trees, found = [deepcopy(official("2024-11-05")) for _ in range(2)], Figures()
+    for tree in trees:
+        tree["definitions"]["Tool"]["properties"]["inputSchema"]["additionalProperties"] = False
+    _moved_out(trees[1]["definitions"])
+    old, new = trees
+    judge_both("closed", (Side(old), Side(new)), (read(old), read(new)), found)
+    check(found)
+    assert found.broken and found.missed == []
 
 
 def test_there_are_enough_classes() -> None:

@@ -62,6 +62,7 @@ def _definition(definition: Definition, protocol: Protocol) -> dict[str, Any]:
             "deprecated": definition.deprecated,
             "internal": definition.internal,
             "category": definition.category,
+            "inline": definition.holder,
             "where": _place(place_of(protocol, definition)),
         }
     )
@@ -73,7 +74,7 @@ def _definition(definition: Definition, protocol: Protocol) -> dict[str, Any]:
         "kind": "object",
         "properties": [_property(field, definition, protocol) for field in definition.fields],
         "additional": False if definition.extra is None else _type(definition.extra),
-        **_stated({"extends": bases, "inline": definition.holder, "opaque": _opaque(definition.opaque)}),
+        **_stated({"extends": bases, "opaque": _opaque(definition.opaque)}),
         **about,
     }
 

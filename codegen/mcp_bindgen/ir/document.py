@@ -44,7 +44,7 @@ def document(protocol: Protocol, book: DocBook) -> tuple[Protocol, tuple[str, ..
     missing: list[str] = []
     definitions = {name: _documented(d, protocol, book, missing) for name, d in protocol.definitions.items()}
     for name, definition in definitions.items():
-        if not definition.doc and isinstance(definition, Struct) and definition.holder:
+        if not definition.doc and definition.holder:
             definitions[name] = replace(definition, doc=_holder_doc(definition, definitions))
     missing += [name for name, d in definitions.items() if not d.doc]
     constants = tuple(replace(c, doc=c.doc or _line(book.constant(c.name))) for c in protocol.constants)
@@ -102,14 +102,14 @@ def owners(struct: Struct, protocol: Protocol) -> tuple[str, ...]:
     return (*names, f"{kind}Params")
 
 
-def _holder_doc(struct: Struct, definitions: dict[str, Definition]) -> str:
+def _holder_doc(inline: Definition, definitions: dict[str, Definition]) -> str:
     """An inline object has the description of its property, or of the alias that it is a form of."""
-    if struct.holder in definitions:
-        return definitions[struct.holder].doc
+    if inline.holder in definitions:
+        return definitions[inline.holder].doc
     for definition in definitions.values():
         if isinstance(definition, Struct):
             path = definition.holder or definition.name
-            if struct.holder.startswith(f"{path}.") and (field := definition.field(struct.holder[len(path) + 1 :])):
+            if inline.holder.startswith(f"{path}.") and (field := definition.field(inline.holder[len(path) + 1 :])):
                 return field.doc
     return ""
 

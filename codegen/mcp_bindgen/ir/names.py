@@ -145,7 +145,7 @@ def place_of(protocol: Protocol, definition: Definition, wire_name: str = "") ->
     The place of something that a file does not declare by itself, such as a computed type, is that of what holds it.
     """
     places, property_ = protocol.places(), f".{wire_name}" if wire_name else ""
-    path = (definition.holder if isinstance(definition, Struct) else "") or definition.name
+    path = definition.holder or definition.name
     owners = (path, *lineage(definition.name, protocol.definitions)) if wire_name else (path,)
     holders = (path.rsplit(".", number)[0] for number in range(path.count(".") + 1))
     paths = (*(owner + property_ for owner in owners), *holders)

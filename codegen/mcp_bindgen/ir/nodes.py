@@ -249,7 +249,7 @@ class Struct(Type):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """A name for a type other than an object with declared properties."""
+    """A name for a type other than an object with declared properties; `holder` as for an object."""
 
     name: str
     type: TypeRef
@@ -257,6 +257,7 @@ class Alias:
     deprecated: bool = False
     internal: bool = False
     category: str = ""
+    holder: str = ""
 
 
 Definition: TypeAlias = Struct | Alias

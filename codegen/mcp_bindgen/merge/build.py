@@ -130,8 +130,9 @@ class _Builder:
     def _named_params(self, shape: Union[Shape], wanted: str, path: str, declaration: Declaration) -> Ref:
         """Name an inline union of a message's params: handlers need a single type."""
         name = self._free_name(wanted, declaration)
-        self._definitions[name] = Alias(name=name, type=ANY)
-        self._definitions[name] = Alias(name=name, type=self._lift(shape, name, _ITEM, path, declaration))
+        self._definitions[name] = Alias(name=name, type=ANY, holder=path)
+        lifted = self._lift(shape, name, _ITEM, path, declaration)
+        self._definitions[name] = Alias(name=name, type=lifted, holder=path)
         return Ref(name=name)
 
     def _lift(self, shape: Shape, holder: str, member: str, path: str, declaration: Declaration) -> TypeRef:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from mcp_bindgen.ir.facts import admits
@@ -113,6 +114,8 @@ class Builder:
                     size = max(1, min(bounds.min_items or 1, 100))
                     yield from ([value] * size for value in self.along(item, rest))
                 case MapOf(value=inner) if step.kind in ("value", "field"):
+                    if step.kind == "field" and not rest:
+                        yield self.smallest(leaf)  # A map may lack a property that the other side requires.
                     key = ANY_KEY if step.kind == "value" else step.name
                     yield from ({key: value} for value in self.along(inner, rest))
                 case Primitive(kind=Kind.ANY):
@@ -137,39 +140,40 @@ class Builder:
             return
         options, within = list(leaves(type_, self._protocol)), within | {type_}
         yield from map(self.smallest, options)
-        for leaf in options:
-            match self._protocol.resolve(leaf):
-                case Primitive(kind=Kind.ANY):
-                    yield from _ANYTHING
-                case Primitive(kind=Kind.BOOLEAN):
-                    yield False
-                case Primitive(kind=Kind.STRING, known=known, bounds=bounds):
-                    text = matching(bounds.pattern or "")
-                    yield from (*known, "", "text", text, *self._words, *("x" * size for size in self._sizes))
-                case Primitive(kind=Kind.INTEGER, bounds=bounds):
-                    yield from (-1, 1, *(int(n) for n in (*self._numbers, *_edges(bounds)) if n == int(n)))
-                case Primitive(kind=Kind.NUMBER, bounds=bounds):
-                    yield from (
-                        -1,
-                        1,
-                        1.5,
-                        *self._numbers,
-                        *(n + more for n in _edges(bounds) for more in (0, 0.5, -0.5)),
-                    )
-                case Literal(values=values):
-                    yield from values
-                case ListOf(item=item):
-                    one = self.smallest(item)
-                    yield from ([one] * size for size in (1, 2, *self._sizes))
-                    yield from ([value] for value in self._samples(item, within) if value != [])
-                case MapOf(value=value):
-                    one = self.smallest(value)
-                    yield from ({f"{ANY_KEY}{n}": one for n in range(size)} for size in (1, *self._sizes))
-                    yield from ({word: one} for word in self._words)
-                case Struct() as struct:
-                    yield from self._objects(struct, within)
-                case _:
-                    continue
+        yield from _in_turn([self._more(leaf, within) for leaf in options])
+
+    def _more(self, leaf: TypeRef, within: frozenset[TypeRef]) -> Iterator[Any]:
+        """Iterate over further values of a type that is not a union."""
+        match self._protocol.resolve(leaf):
+            case Primitive(kind=Kind.ANY):
+                yield from _ANYTHING
+            case Primitive(kind=Kind.BOOLEAN):
+                yield False
+            case Primitive(kind=Kind.STRING, known=known, bounds=bounds):
+                text = matching(bounds.pattern or "")
+                yield from (*known, "", "text", text, *self._words, *("x" * size for size in self._sizes))
+            case Primitive(kind=Kind.INTEGER, bounds=bounds):
+                yield from (-1, 1, *(int(n) for n in (*self._numbers, *_edges(bounds)) if n == int(n)))
+            case Primitive(kind=Kind.NUMBER, bounds=bounds):
+                edges = (n + more for n in _edges(bounds) for more in (0, 0.5, -0.5))
+                yield from (-1, 1, 1.5, *self._numbers, *edges)
+            case Literal(values=values):
+                yield from values
+            case ListOf(item=item):
+                one = self.smallest(item)
+                yield from ([one] * size for size in (1, 2, *self._sizes))
+                yield from ([value] for value in self._samples(item, within) if value != [])
+            case MapOf(value=value):
+                yield from self._filled(value, (1, *self._sizes))
+                yield from ({word: self.smallest(value)} for word in self._words)
+            case Struct() as struct:
+                yield from self._objects(struct, within)
+            case _:
+                return
+
+    def _filled(self, value: TypeRef, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Iterate over maps of some sizes."""
+        yield from ({f"{ANY_KEY}{n}": self.smallest(value) for n in range(size)} for size in sizes)
 
     def _objects(self, struct: Struct, within: frozenset[TypeRef]) -> Iterator[Any]:
         """Iterate over objects with all properties, with each optional one, and with undeclared ones."""
@@ -183,6 +187,7 @@ class Builder:
             yield {ANY_KEY: self.smallest(struct.extra), **whole}
             for key in (ANY_KEY, *self._words):
                 yield from ({**small, key: value} for value in self._samples(struct.extra, within) if key not in whole)
+            yield from ({**more, **small} for more in self._filled(struct.extra, self._sizes))
 
     def smallest(self, type_: TypeRef, depth: int = 0, name: str = "") -> Any:
         """Return a small value of a type; it is validated later.
@@ -260,6 +265,12 @@ class Builder:
             return {Kind.BOOLEAN: True, Kind.NULL: None}.get(kind, ANY_KEY)
         text = matching(bounds.pattern or "") or (type_.known[0] if type_.known else name.rpartition(".")[2] or ANY_KEY)
         return text.ljust(bounds.min_length or 1, "x")[: bounds.max_length]
+
+
+def _in_turn(sources: Sequence[Iterator[Any]]) -> Iterator[Any]:
+    """Iterate over one value of each source in turn, so that the first values are of all kinds."""
+    end = object()
+    return (value for row in zip_longest(*sources, fillvalue=end) for value in row if value is not end)
 
 
 def matching(pattern: str) -> str:

@@ -9,9 +9,9 @@ from mcp_bindgen.json_values import escaped, unescaped
 class Pointers:
     """JSON pointers (RFC 6901) into the schema.json of one revision.
 
-    An inline object is found in the property that contains it. Pointers stop at unions and intersections: the IR does
-    not record the order of their members. A revision that was read from a schema.ts alone is assumed to keep its
-    definitions under ``$defs``.
+    Inline objects and unions are found in the property that contains them. Pointers stop at unions and intersections:
+    the IR does not record the order of their members. A revision that was read from a schema.ts alone is assumed to
+    keep its definitions under ``$defs``.
     """
 
     def __init__(self, protocol: Protocol) -> None:
@@ -62,11 +62,11 @@ class Pointers:
             yield f"{self.of(name)}/additionalProperties", definition.extra
 
     def _held(self, pointer: str, type_: TypeRef) -> Iterator[tuple[str, str]]:
-        """Iterate over the inline objects in a type, each with its pointer."""
+        """Iterate over the inline definitions in a type, each with its pointer."""
         match type_:
             case Ref(name=name):
                 definition = self._protocol.definitions[name]
-                if isinstance(definition, Struct) and definition.holder:
+                if definition.holder:
                     yield pointer, name
             case ListOf(item=item):
                 yield from self._held(f"{pointer}/items", item)

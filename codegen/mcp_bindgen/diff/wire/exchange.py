@@ -223,8 +223,8 @@ class Exchange:
         if isinstance(frame, list):
             batch = cast(Sequence[Any], frame)
             return [self._real(message) for message in batch]
-        if not isinstance(frame, dict) or "method" not in frame:
-            return cast(Any, frame)
+        if not isinstance(frame, dict) or not isinstance(cast(Any, frame).get("method"), str):
+            return cast(Any, frame)  # Only a string is replaced.
         is_request = "id" in frame
         fitting = [m for m in self.protocol.methods if m.is_request is is_request and m.direction in TRAVELS]
         fitting = [m for m in fitting if m.direction is not Direction.EMBEDDED]

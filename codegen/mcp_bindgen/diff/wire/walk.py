@@ -119,7 +119,7 @@ class Pairing:
         """Return the type that the other side admits for a property that it does not declare, None if it rejects it."""
         return rest_of(self.new if name in self.before else self.old)
 
-    def ground(self, name: str, protocols: tuple[Protocol, Protocol], *, in_capabilities: bool) -> Ground:
+    def ground(self, name: str, protocols: tuple[Protocol, Protocol], *, in_capabilities: bool = False) -> Ground:
         """Return the kind of object that contains a property which only one side declares."""
         lacking, having, protocol = (
             (self.new, self.old, protocols[1]) if name in self.before else (self.old, self.new, protocols[0])
@@ -344,7 +344,9 @@ class Walk:
                 paths = (outer.wire_name, path) if inwards else (path, outer.wire_name)
                 place = replace(out, after=in_.after) if inwards else replace(out, before=in_.before)
                 self._see(MoveSite(before=paths[0], after=paths[1]), place)
-                self._moved.add((spot.carrier, in_.before.place, in_.after.place))
+                # Closed objects and JSON Schemas also take other values at the place inside.
+                if within.ground(inner.wire_name, (self._sides.old, self._sides.new)) is Ground.OPEN:
+                    self._moved.add((spot.carrier, in_.before.place, in_.after.place))
         return found
 
 

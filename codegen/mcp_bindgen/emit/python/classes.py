@@ -168,8 +168,7 @@ class ClassViews:
         """
         if self._stated_link is not None:
             return self._stated_link
-        holder = definition.holder if isinstance(definition, Struct) else ""
-        name = (holder or definition.name).partition(".")[0]
+        name = (definition.holder or definition.name).partition(".")[0]
         described = self._protocol.definitions.get(name)
         if described is not None and described.category:
             return f"{SITE}/{self._protocol.revision}/schema#{name.lower()}"

@@ -17,7 +17,7 @@ from itertools import chain
 
 from mcp_bindgen.emit.python.names import MAX_LENGTH, identifier, snake
 from mcp_bindgen.ir.names import closure
-from mcp_bindgen.ir.nodes import Definition, Direction, Protocol, Struct
+from mcp_bindgen.ir.nodes import Definition, Direction, Protocol
 
 COMMON = "common"
 MESSAGES = "messages"
@@ -82,7 +82,7 @@ def _wish(
 ) -> str:
     """Return the module in which a reader looks for a definition; empty if unknown."""
     definition = definitions[name]
-    holder = definition.holder.partition(".")[0] if isinstance(definition, Struct) else ""
+    holder = definition.holder.partition(".")[0]
     if holder and holder in definitions:
         return _wish(holder, definitions, areas, features, released)
     if len(areas[name]) < 2:
