@@ -12,7 +12,7 @@ from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.connection.requester import Principal, Requester
 from mcp_runtime.core.connection.transport import Verdict
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.handshake import modern as handshake
+from mcp_runtime.core.handshake import server as handshake
 from mcp_runtime.core.server import start_server
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.middleware.rate_limit import RateLimit

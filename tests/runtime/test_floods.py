@@ -12,10 +12,10 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.core import catalogue
+from mcp_runtime.core import features
 from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes, weight
 from mcp_runtime.core.method import NotificationMethod
-from mcp_runtime.core.protocol import calls
+from mcp_runtime.core.protocol import dispatch
 from mcp_runtime.core.protocol.jsonrpc import Notification
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.core.transports.memory import memory_pair
@@ -269,7 +269,7 @@ async def test_answers_to_a_batch_are_bounded_in_bytes(monkeypatch: pytest.Monke
         async def list_tools(self, params: Any, ctx: old.Context) -> old.ListToolsResult:
             return old.ListToolsResult(tools=[old.Tool(name=TEXT, input_schema=old.ToolInputSchema())])
 
-    monkeypatch.setattr(calls, "MAX_BATCH_BYTES", LIMIT)
+    monkeypatch.setattr(dispatch, "MAX_BATCH_BYTES", LIMIT)
     async with raw(Batched()) as peer:
         await peer.shake_hands("2025-03-26")
         batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(20)]
@@ -286,8 +286,8 @@ async def test_answers_to_a_batch_are_bounded_in_bytes(monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("traced")
 async def test_remembered_lists_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "MAX_BYTES", LIMIT)
-    known = catalogue.Catalogue("tools", lambda tool: tool)
+    monkeypatch.setattr(features, "MAX_BYTES", LIMIT)
+    known = features.Catalogue("tools", lambda tool: tool)
 
     def page(begin: int, size: int) -> v.ListToolsResult:
         names = range(begin, begin + size)

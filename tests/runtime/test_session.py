@@ -7,8 +7,7 @@ import pytest
 
 from mcp_runtime.core.errors import LocalProtocolError
 from mcp_runtime.core.json.values import is_array
-from mcp_runtime.core.protocol.calls import NEVER, Event, Progressed, SentCall
-from mcp_runtime.core.protocol.dispatch import Side, State
+from mcp_runtime.core.protocol.dispatch import NEVER, Event, Progressed, SentCall, Side, State
 from mcp_runtime.core.protocol.jsonrpc import Fault, Id, Notification, classify, parse
 from mcp_runtime.core.protocol.session import MAX_REMEMBERED
 from mcp_runtime.core.protocol.session import Session as AnySession

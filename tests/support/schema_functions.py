@@ -112,7 +112,7 @@ EXEMPT: Final[Mapping[str, str]] = {
     "mcp_runtime.app.tools:Tool": _OWN,
     "mcp_runtime.client_features.forms:ask_form": _OWN,
     "mcp_runtime.core.described:described": _OWN,
-    "mcp_runtime.core.json.types:with_exact_constants": _OWN,
+    "mcp_runtime.core.json.values:with_exact_constants": _OWN,
     "mcp_runtime.host.dialects.reading:Reader.fragments": _INNER,
     "mcp_runtime.host.dialects.reading:properties_of": _INNER,
     "mcp_runtime.host.dialects.reading:types": _INNER,

@@ -151,7 +151,7 @@ class Reader:
         return replace(reading, warnings=warnings)
 
     def _read_batch(self, values: list[Any], line: int) -> Reading:
-        from mcp_runtime.core.protocol.calls import check_batch
+        from mcp_runtime.core.protocol.dispatch import check_batch
         from mcp_runtime.core.protocol.jsonrpc import Fault
         from mcp_runtime.core.protocol.rules import Broken
 

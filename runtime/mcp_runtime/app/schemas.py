@@ -18,8 +18,7 @@ from mcp_runtime.app.annotations import leaves
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.shapes import MISFIT, Shape, is_exact
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
-from mcp_runtime.core.json.types import EXACT_CONSTANTS
-from mcp_runtime.core.json.values import is_object
+from mcp_runtime.core.json.values import EXACT_CONSTANTS, is_object
 
 RESULT: Final = "result"
 """The property that wraps a structured result that is not an object, in revisions that require one."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.json.types import subschema
-from mcp_runtime.core.json.values import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object, subschema
 
 _DEFINED: Final = "#/$defs/"
 _REFERENCE: Final = re.compile(r'"\$(?:ref|dynamicRef|id|anchor|dynamicAnchor)": "([^"]*)"')

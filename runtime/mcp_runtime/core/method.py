@@ -131,7 +131,7 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
     """Return the validator and serializer of a type; a model has its own."""
     from pydantic import ConfigDict, TypeAdapter
 
-    from mcp_runtime.core.json.types import EXACT_CONSTANTS
+    from mcp_runtime.core.json.values import EXACT_CONSTANTS
     from mcp_runtime.core.model import WireModel
 
     if isinstance(type_, type) and issubclass(type_, WireModel):

@@ -23,8 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJson
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from mcp_runtime.core.json import types as json_types
-from mcp_runtime.core.json.types import FINITE, refuse_non_finite, with_exact_constants
+from mcp_runtime.core.json import values
+from mcp_runtime.core.json.values import FINITE, refuse_non_finite, with_exact_constants
 
 if TYPE_CHECKING:
     from typing import Self
@@ -127,19 +127,19 @@ class _Required:
 
 
 # Generated modules import numbers from here.
-Exactly = json_types.Exactly
-JsonInteger = json_types.JsonInteger
-JsonNumber = json_types.JsonNumber
-Integer: TypeAlias = json_types.Integer
-Number: TypeAlias = json_types.Number
+Exactly = values.Exactly
+JsonInteger = values.JsonInteger
+JsonNumber = values.JsonNumber
+Integer: TypeAlias = values.Integer
+Number: TypeAlias = values.Number
 Boolean: TypeAlias = Annotated[bool, Field(strict=True)]
 """A boolean that is always strict: an alias outside a model has no configuration of its own."""
 Forbidden: TypeAlias = Annotated[Never, _Forbidden()]
 """The type of a property that must be absent."""
 OPEN: Final = _OpenString()
 REQUIRED: Final = _Required()
-UNIQUE: Final = json_types.UNIQUE
-Subschema: TypeAlias = json_types.Subschema
+UNIQUE: Final = values.UNIQUE
+Subschema: TypeAlias = values.Subschema
 LEFT_TO_RIGHT: Final = _UnionOf(union_mode="left_to_right")
 """Marks a union whose variants are tried in order, since no constant distinguishes them."""
 MOST_MEMBERS: Final = _UnionOf(union_mode="smart")

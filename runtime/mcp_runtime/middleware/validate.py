@@ -16,11 +16,11 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from mcp_runtime.core.catalogue import Catalogue
 from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.connection.calls import Proceed, Way
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.errors import McpError, PeerError, RemoteProtocolError, clipped
+from mcp_runtime.core.features import Catalogue
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS

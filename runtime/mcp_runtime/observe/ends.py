@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod
-from mcp_runtime.core.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.core.protocol.dispatch import STEPS, Action, Side, State, Step
+from mcp_runtime.core.protocol.dispatch import NEVER, STEPS, Action, Batch, ReceivedCall, SentCall, Side, State, Step
 from mcp_runtime.core.protocol.jsonrpc import Id, Message, Notification, Request, is_id, progress_token
 from mcp_runtime.core.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED

@@ -9,8 +9,7 @@ from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json.values import is_object, spell_pointer
 from mcp_runtime.core.protocol import modern
-from mcp_runtime.core.protocol.calls import Batch
-from mcp_runtime.core.protocol.dispatch import Side, State
+from mcp_runtime.core.protocol.dispatch import Batch, Side, State
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Message, Notification, Request, Result
 from mcp_runtime.core.protocol.names import (
     AREAS,

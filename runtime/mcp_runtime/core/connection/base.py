@@ -19,8 +19,7 @@ from mcp_runtime.core.errors import ConnectionClosed, McpError, ProtocolViolatio
 from mcp_runtime.core.functions import scoped
 from mcp_runtime.core.method import AnyMethod
 from mcp_runtime.core.options import Caller, Limits, Trace
-from mcp_runtime.core.protocol.calls import Batch
-from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.dispatch import Batch, Side
 from mcp_runtime.core.protocol.jsonrpc import Request
 from mcp_runtime.core.protocol.session import Session
 from mcp_runtime.core.protocol.validation import Reader

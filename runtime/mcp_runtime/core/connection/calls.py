@@ -13,8 +13,7 @@ from mcp_runtime.core.connection.transport import NO_SCOPES, Channel
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.core.options import CallOptions, Limits, Progress
-from mcp_runtime.core.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.core.protocol.dispatch import Action
+from mcp_runtime.core.protocol.dispatch import NEVER, Action, Batch, ReceivedCall, SentCall
 from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Id, Notification, Request, meta_of, progress_token
 
 LIGHT: Final = 4096

@@ -17,7 +17,15 @@ from mcp_runtime.core.connection.calls import (
     through,
     times_of,
 )
-from mcp_runtime.core.connection.checks import RequestMeta, carrier, check_capabilities, is_embedded, read_result
+from mcp_runtime.core.connection.checks import (
+    RequestMeta,
+    carrier,
+    check_capabilities,
+    is_embedded,
+    read_items,
+    read_result,
+    received,
+)
 from mcp_runtime.core.connection.notifications import Reports
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Interim, Interrupted, Repeat, Results, check_sent
@@ -32,12 +40,10 @@ from mcp_runtime.core.errors import (
     RequestTimeout,
     clipped,
 )
-from mcp_runtime.core.items import read_items, received
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.core.options import NO_OPTIONS, CallOptions, call_options
 from mcp_runtime.core.protocol import jsonrpc
-from mcp_runtime.core.protocol.calls import Progressed, SentCall
-from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.dispatch import Progressed, SentCall, Side
 from mcp_runtime.core.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.core.protocol.rules import LEAVING

@@ -24,8 +24,19 @@ from mcp_runtime.core.connection.transport import (
 )
 from mcp_runtime.core.errors import AuthorizationError, ConnectionClosed, McpError, PeerError
 from mcp_runtime.core.protocol import jsonrpc
-from mcp_runtime.core.protocol.calls import Cancelled, Event, Progressed, ReceivedCall, cancelled
-from mcp_runtime.core.protocol.dispatch import MODERN, NOTIFICATION, REQUEST, Action, Side, State
+from mcp_runtime.core.protocol.dispatch import (
+    MODERN,
+    NOTIFICATION,
+    REQUEST,
+    Action,
+    Cancelled,
+    Event,
+    Progressed,
+    ReceivedCall,
+    Side,
+    State,
+    cancelled,
+)
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
 from mcp_runtime.core.protocol.modern import VERSION
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING

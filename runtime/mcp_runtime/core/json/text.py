@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 from orjson import dumps, loads
 from pydantic_core import InitErrorDetails, ValidationError, from_json
 
-from mcp_runtime.core.json.types import refuse_non_finite
+from mcp_runtime.core.json.values import refuse_non_finite
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaSerializer

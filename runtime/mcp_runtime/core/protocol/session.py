@@ -4,7 +4,7 @@ A session tracks the open requests in both directions and the state of the conve
 types and handlers belong to its user, which is a connection or an observer.
 
 A message that arrives was parsed and classified by `jsonrpc`; `dispatch` has what happens to it, by its method and the
-state. A request that is allowed gets a record (`calls.ReceivedCall`) and is entered in the book of open requests,
+state. A request that is allowed gets a record (`dispatch.ReceivedCall`) and is entered in the book of open requests,
 `incoming`, from which its answer, its refusal or its cancellation removes it. A result or an error completes the
 request in `outgoing` that has its id. Everything else becomes an event, or a `Fault` with the error response that it
 deserves. Only the sender of a request may cancel it: a cancellation names a request in the receiver's own book. (Over
@@ -24,9 +24,8 @@ from typing import Any, Final, NoReturn
 
 from mcp_runtime.core.errors import LocalProtocolError, clipped
 from mcp_runtime.core.json.values import is_number
-from mcp_runtime.core.protocol import calls, jsonrpc
-from mcp_runtime.core.protocol.calls import Batch, Event, Progressed, ReceivedCall, SentCall, cancelled
-from mcp_runtime.core.protocol.dispatch import MODERN, NOTIFICATION, REQUEST, SESSION, STEPS, Action, Side, State, Step
+from mcp_runtime.core.protocol import dispatch, jsonrpc
+from mcp_runtime.core.protocol.dispatch import Action, Batch, Event, ReceivedCall, SentCall, Side, State, Step
 from mcp_runtime.core.protocol.jsonrpc import (
     INVALID_REQUEST,
     Failure,
@@ -83,7 +82,7 @@ class Session:
 
     def enter(self, state: State) -> None:
         """Enter a state, which determines what happens to the messages of the peer."""
-        self.state, self._rules = state, SESSION[self.side, state]
+        self.state, self._rules = state, dispatch.SESSION[self.side, state]
 
     def speak(self, revision: str, *, batches: bool, errors_without_id: bool) -> None:
         """Use a revision, which may have batches, and error responses without an id."""
@@ -93,7 +92,7 @@ class Session:
         """Begin in another era, with or without a handshake to wait for."""
         self.enter(_NEW if has_handshake else _READY)
         if not has_handshake:
-            self._rules = MODERN[self.side]
+            self._rules = dispatch.MODERN[self.side]
 
     def request(self, call: SentCall, params: bytes | None) -> bytes:
         """Begin a request, which gets its id; return the bytes to send.
@@ -102,7 +101,7 @@ class Session:
             LocalProtocolError: the lifecycle does not allow it now.
         """
         if self.state is not _READY:
-            self._check_sending(call.name, REQUEST)
+            self._check_sending(call.name, dispatch.REQUEST)
         if call.name == INITIALIZE:
             self._step(Step.ASK)
         call.id = id_ = self.next_id
@@ -119,7 +118,7 @@ class Session:
         if method == NOTIFICATIONS_INITIALIZED:
             self._step(Step.CONFIRM)
         elif self.state is not _READY:
-            self._check_sending(method, NOTIFICATION)
+            self._check_sending(method, dispatch.NOTIFICATION)
         return jsonrpc.write_notification(method, params)
 
     def answer(self, call: ReceivedCall, result: bytes) -> bytes:
@@ -194,7 +193,7 @@ class Session:
         Raises:
             Fault: the array as a whole is refused.
         """
-        calls.check_batch(values, self.revision, accepts=self.accepts_batches)
+        dispatch.check_batch(values, self.revision, accepts=self.accepts_batches)
         batch = Batch()
         # Held open until all of it is read, so that nothing is sent before the last message is known.
         batch.open = 1
@@ -205,7 +204,7 @@ class Session:
             except Fault as error:
                 return self.malformed(error)
 
-        events = calls.receive_all(values, batch, receive)
+        events = dispatch.receive_all(values, batch, receive)
         if answer := self._release(batch):
             # Only refused messages are answered by now, and the first of them is reported for all.
             next(event for event in events if isinstance(event, Fault)).answer = answer
@@ -225,7 +224,7 @@ class Session:
         id_, method = request.id, request.method
         if (held := self.incoming.get(id_)) is not None:
             return self.in_use(request, is_same=held.channel is channel)
-        action = self._rules.get(method, self._rules[REQUEST])
+        action = self._rules.get(method, self._rules[dispatch.REQUEST])
         if action is _REPORT:
             return _fault("a server must not send requests in this revision", method)
         if action is _REFUSE or (batch is not None and action is _BEGIN):
@@ -242,7 +241,7 @@ class Session:
 
     def _receive_notification(self, notification: Notification) -> Event:
         method = notification.method
-        action = self._rules.get(method, self._rules[NOTIFICATION])
+        action = self._rules.get(method, self._rules[dispatch.NOTIFICATION])
         if action is _CANCEL:
             return self._receive_cancelled(notification)
         if action is _PROGRESS:
@@ -260,7 +259,7 @@ class Session:
         if (call := self.incoming.get(id_)) is not None and call.name == INITIALIZE:
             return _fault("initialize must not be cancelled", NOTIFICATIONS_CANCELLED)
         # The answer may have crossed the cancellation, so this is not a violation (basic/utilities/cancellation).
-        return cancelled(notification.params, self.incoming) or notification
+        return dispatch.cancelled(notification.params, self.incoming) or notification
 
     def drop(self, call: ReceivedCall) -> bytes:
         """Forget an open request that the peer cancelled; return what its batch still owes, if it was the last."""
@@ -289,7 +288,7 @@ class Session:
             reason = f"progress must increase: {now} after {before}"
             return _fault(reason, NOTIFICATIONS_PROGRESS, "/params/progress")
         outgoing.progress = progress
-        return Progressed(outgoing, progress, total, message if isinstance(message, str) else None)
+        return dispatch.Progressed(outgoing, progress, total, message if isinstance(message, str) else None)
 
     def reported(self, token: Id) -> SentCall | None:
         """Return the request that a progress token of this side belongs to; None if none is open."""
@@ -368,12 +367,12 @@ class Session:
         return b"[%b]" % b",".join(batch.answers) if not batch.open and batch.answers else b""
 
     def _check_sending(self, method: str, kind: str) -> None:
-        rules = SESSION[self.side.other, self.state]
+        rules = dispatch.SESSION[self.side.other, self.state]
         if rules.get(method, rules[kind]) is _REFUSE:
             self._forbid(method, f"not allowed in state {self.state.value!r}")
 
     def _step(self, step: Step) -> None:
-        following = STEPS.get((self.state, step))
+        following = dispatch.STEPS.get((self.state, step))
         if following is None:
             self._forbid(None, f"{step.value} does not follow state {self.state.value!r}")
         self.enter(following)

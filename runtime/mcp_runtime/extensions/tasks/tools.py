@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from mcp_runtime.core.catalogue import read_pages
 from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.features import read_pages
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod

@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_runtime.core.catalogue import Catalogue
 from mcp_runtime.core.changes.listeners import listeners_of
 from mcp_runtime.core.connection.calls import Proceed, Way
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.errors import PeerError, clipped
+from mcp_runtime.core.features import Catalogue
 from mcp_runtime.core.handshake.server import start_stateless
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.jsonrpc import Request, meta_of
@@ -32,7 +32,7 @@ from mcp_runtime.core.transports.http.statuses import STATUSES
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
-    from mcp_runtime.core.handshake.modern import Requesters
+    from mcp_runtime.core.handshake.server import Requesters
 
 
 class _Tool:
