@@ -291,53 +291,59 @@ class Inbound:
         return True
 
     async def _answer(self, call: Call, handler: Handler) -> None:
-        answerer, channel = self, call.channel
+        """Run the handler of a request, and deliver the outcome over the connection that answers it by then."""
         CURRENT.set(call)
+        answerer = self
         try:
-            if channel.owed_bytes > MAX_UNREAD:
-                await channel.wait_for_room()
-            result = await call.run(handler, self._middleware)
-            method: Any = call.method  # which a handler may have replaced
-            answer = self._outbound.results.encode(method, result, call.requester)
+            outcome = await self._run(call, handler)
             if call.resumed is not None:
                 answerer = await call.resumed
+            await answerer._deliver(call, outcome)
         except asyncio.CancelledError:
             answerer = call.answerer(self)
-            connection = answerer._connection
-            if call.book is not None and not connection.end.is_closed:
-                call.mark_closed()
-                connection.log_limited(logging.ERROR, "the handler of %s was cancelled from within", call.name)
-                connection.channels.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
-        except _ENDS:
-            raise
-        except BaseException as error:
-            if call.resumed is not None:
-                answerer = await call.resumed
-            if call.book is not None:
-                answerer._reports.finish(call)
-                call.mark_closed()
-                refused = refusal(error, call.name, call.requester, answerer._connection.log_limited)
-                answerer._channels.refuse(call, refused.code, refused.message, refused.data)
-        else:
-            if call.keeper is not None and call.book is not None:
-                answerer._kept[call] = None
-                call.keeper.hold(answer)
-            elif call.book is not None:
-                call.is_open = False
-                await answerer._send_result(call, answer)
+            if call.book is not None and not answerer._connection.end.is_closed:
+                answerer._connection.log_limited(
+                    logging.ERROR, "the handler of %s was cancelled from within", call.name
+                )
+                await answerer._deliver(call, PeerError(jsonrpc.INTERNAL_ERROR, "internal error"))
         finally:
             answerer._finished(call)
 
-    async def _send_result(self, call: Call, answer: bytes) -> None:
-        """Send an answer and wait until there is room for more, unless the peer has left too many unread."""
+    async def _run(self, call: Call, handler: Handler) -> bytes | BaseException:
+        """Return the outcome of a request: its encoded result, or the exception of its handler."""
+        try:
+            if call.channel.owed_bytes > MAX_UNREAD:
+                await call.channel.wait_for_room()
+            result = await call.run(handler, self._middleware)
+            method: Any = call.method  # which a handler may have replaced
+            return self._outbound.results.encode(method, result, call.requester)
+        except (*_ENDS, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            return error
+
+    async def _deliver(self, call: Call, outcome: bytes | BaseException) -> None:
+        """Answer a request, unless it is over, and wait until the peer has room for more."""
+        if call.book is None:
+            return
+        if call.keeper is not None and isinstance(outcome, bytes):
+            self._kept[call] = None
+            call.keeper.hold(outcome)
+            return
         if call.gate is not None or call.channel.logs is not None:
             self._reports.finish(call)
         channel = call.channel
-        if channel.owed_bytes and channel.owed_bytes + len(answer) > self._connection.limits.max_unread_bytes:
+        if isinstance(outcome, BaseException):
+            call.mark_closed()
+            refused = refusal(outcome, call.name, call.requester, self._connection.log_limited)
+            self._channels.refuse(call, refused.code, refused.message, refused.data)
+            return
+        call.is_open = False
+        if channel.owed_bytes and channel.owed_bytes + len(outcome) > self._connection.limits.max_unread_bytes:
             self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
         else:
-            self._channels.answer(call, answer)
-            await channel.drain_result(len(answer))
+            self._channels.answer(call, outcome)
+            await channel.drain_result(len(outcome))
 
     async def _notified(self, call: Call, handler: Handler) -> None:
         CURRENT.set(call)
