@@ -1,12 +1,12 @@
 """Load an extension: its schema.ts and its table in, the revision that it extends plus what it adds out."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Level, Location, refuse_endless_chains
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions, shipped_structure
-from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.places import by_path, typescript_places
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.rows import read_docs
@@ -112,7 +112,7 @@ def read_extension(source: SourceText, revision: str, diagnostics: Diagnostics) 
     """Read the schema.ts of an extension, or its structure; errors go to `diagnostics`."""
     base = _base(revision).declarations
     if source.name.endswith(".json"):
-        return document_from_facts(parse_json(source.data, source.name, diagnostics), source.name, diagnostics, base)
+        return document_from_facts(json.loads(source.data), source.name, diagnostics, base)
     return read_typescript(decode(source), source.name, diagnostics, base)
 
 

@@ -4,6 +4,7 @@ The two halves of a schema are merged if both are available. For a released revi
 from the shipped structure, provided that the two agree.
 """
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -168,8 +169,7 @@ def read_halves(sources: Sequence[SourceText], diagnostics: Diagnostics) -> Halv
         if source.kind is SourceKind.JSON_SCHEMA:
             schema = read_schema(parse_json(source.data, source.name, diagnostics), source.name, diagnostics)
         elif source.name.endswith(".json"):
-            facts = parse_json(source.data, source.name, diagnostics)
-            typescript = document_from_facts(facts, source.name, diagnostics)
+            typescript = document_from_facts(json.loads(source.data), source.name, diagnostics)
         else:
             typescript = read_typescript(decode(source), source.name, diagnostics)
     return Halves(schema=schema, typescript=typescript, sources=tuple(sources))

@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def shipped(revision: str) -> tuple[str, Any]:
     return text, json.loads(text)
 
 
-def _replaced(facts: Any, path: tuple[str | int, ...], value: object) -> object:
+def _replaced(facts: Any, path: tuple[str | int, ...], value: object) -> Any:
     """Return a copy of JSON data with one value replaced."""
     if not path:
         return value
@@ -67,13 +66,6 @@ def _replaced(facts: Any, path: tuple[str | int, ...], value: object) -> object:
         place = place[token]
     place[path[-1]] = value
     return changed
-
-
-def _paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    yield path
-    keys: Any = value if hasattr(value, "keys") else range(len(value)) if hasattr(value, "append") else ()
-    for key in keys:
-        yield from _paths(value[key], (*path, key))
 
 
 class TestFacts:
@@ -137,71 +129,24 @@ class TestFacts:
         }
 
     @pytest.mark.parametrize(
-        ("path", "value", "pointer"),
+        ("path", "pointer"),
         [
-            ((), None, ""),
-            ((), [], ""),
-            (("revision",), 1, "/revision"),
-            (("revision",), "2000-01-01", "/revision"),
-            (("more",), 1, "/more"),
-            (("constants",), [], "/constants"),
-            (("constants", "LIMIT"), None, "/constants/LIMIT"),
-            (("constants", "LIMIT"), 10**400, "/constants/LIMIT"),
-            (("constants", "LIMIT"), float("nan"), "/constants"),
-            (("constants", "a b"), 1, "/constants/a b"),
-            (("declarations",), {}, "/declarations"),
-            (("declarations", 0), 1, "/declarations/0"),
-            (("declarations", 0, "kind"), "enum", "/declarations/0"),
-            (("declarations", 0, "kind"), [], "/declarations/0"),
-            (("declarations", 0, "name"), "A B", "/declarations/0/name"),
-            (("declarations", 0, "extends"), "B", "/declarations/0/extends"),
-            (("declarations", 0, "extends", 0), "Missing", "/declarations/0/extends/0"),
-            (("declarations", 0, "extends", 0), "B, B", "/declarations/0"),
-            (("declarations", 0, "members"), None, "/declarations/0/members"),
-            (("declarations", 0, "members", 0), None, "/declarations/0/members/0"),
-            (("declarations", 0, "members", 0, "more"), 1, "/declarations/0/members/0/more"),
-            (("declarations", 0, "members", 0, "optional"), 0, "/declarations/0/members/0"),
-            (("declarations", 0, "members", 0, "name"), "\ud800", "/declarations/0/members/0"),
-            (("declarations", 0, "members", 0, "type"), "Missing", "/declarations/0/members/0"),
-            (("declarations", 0, "members", 0, "type"), "string; x: string", "/declarations/0"),
-            (("declarations", 0, "members", 0, "type"), "string } interface X { y: string", "/declarations/0"),
-            (("declarations", 0, "members", 0, "type"), "string // x", "/declarations/0"),
-            (("declarations", 0, "members", 0, "type"), "string\n", "/declarations/0/members/0/type"),
-            (("declarations", 0, "members", 0, "type"), "'\ud800'", "/declarations/0/members/0/type"),
-            (("declarations", 0, "members", 0, "tags"), {}, "/declarations/0/members/0/tags"),
-            (("declarations", 0, "members", 0, "tags", "format"), 1, "/declarations/0/members/0/tags/format"),
-            (("declarations", 0, "members", 0, "tags", "format"), "*/ x", "/declarations/0/members/0/tags/format"),
-            (("declarations", 0, "members", 0, "tags", "format"), "{@link B}", "/declarations/0"),
-            (("declarations", 0, "members", 0, "tags", "example"), "x", "/declarations/0/members/0/tags/example"),
-            (("declarations", 0, "members", 1, "index"), "a: string", "/declarations/0"),
-            (("declarations", 1, "value"), "string | ", "/declarations/1/value"),
-            (("declarations", 1, "value"), "string; const X = 1", "/declarations/1"),
-            (("declarations", 1, "tags"), {"internal": False}, "/declarations/1/tags/internal"),
+            (("declarations", 0, "extends", 0), "/declarations/0/extends/0"),
+            (("declarations", 0, "members", 0, "type"), "/declarations/0/members/0"),
+            (("declarations", 0, "members", 1, "index"), "/declarations/0/members/1"),
+            (("declarations", 1, "value"), "/declarations/1/value"),
         ],
     )
-    def test_bad_facts_are_located(self, path: tuple[str | int, ...], value: object, pointer: str) -> None:
+    def test_an_unknown_name_is_located_in_the_facts(self, path: tuple[str | int, ...], pointer: str) -> None:
         diagnostics = Diagnostics()
-        document = document_from_facts(_replaced(SMALL, path, value), "facts.json", diagnostics)
-        assert pointer in [d.where.pointer for d in diagnostics.errors]
-        assert {d.where.source for d in diagnostics} == {"facts.json"}
-        assert all(d.where.line is None for d in diagnostics)
-        assert document.declarations == ()
+        value = "[key: string]: Missing" if path[-1] == "index" else "Missing"
+        document_from_facts(_replaced(SMALL, path, value), "facts.json", diagnostics)
+        assert [str(each.where) for each in diagnostics.errors] == [f"facts.json#{pointer}"]
 
     def test_small_facts_are_good(self) -> None:
         diagnostics = Diagnostics()
         assert len(document_from_facts(SMALL, "facts.json", diagnostics).declarations) == 3
         assert list(diagnostics) == []
-
-    def test_no_replacement_raises(self) -> None:
-        junk: tuple[object, ...] = (None, True, 1, 1.5, "", "{", "}", "*/", "`", "'", "a\nb", [], {}, {"index": 1})
-        for path in _paths(SMALL):
-            for value in junk:
-                document_from_facts(_replaced(SMALL, path, value), "facts.json", Diagnostics())
-
-    def test_errors_are_capped(self) -> None:
-        diagnostics = Diagnostics()
-        document_from_facts(SMALL | {"declarations": [None] * 1000}, "facts.json", diagnostics)
-        assert len(diagnostics.errors) == 201
 
     def test_the_seed_says_what_the_facts_say(self) -> None:
         """The later snapshot has three things the seed lacks, and wrote two unions without the leading bar."""
