@@ -61,6 +61,6 @@ async def test_a_missing_capability_of_another_peer_is_not_forwarded(caplog: pyt
         assert (await line.ask("tools/call", {"name": "x"}))["error"] == {"code": -32603, "message": "internal error"}
     [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert record.exc_info is None and record.getMessage() == (
-        "the handler of tools/call failed: MissingCapability: prompts/list needs the capability server.prompts,"
+        "the handler of tools/call failed: prompts/list needs the capability server.prompts,"
         " which the peer did not declare"
     )

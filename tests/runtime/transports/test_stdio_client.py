@@ -4,11 +4,12 @@ import asyncio
 import json
 import os
 import tracemalloc
+from typing import Any
 
 import pytest
 
 from mcp_runtime.core.transports.pipes import HIGH_WATER
-from mcp_runtime.core.transports.stdio import StdioClientTransport
+from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
 from support.stdio_peers import RAW_PEER, Collector, Raw, StartRaw, eventually, soon
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -231,3 +232,10 @@ async def test_without_pidfd_a_thread_sees_the_end(start: StartRaw, monkeypatch:
     await polite.ask("hello")
     await polite.transport.close()
     assert await polite.seen.end() is None
+
+
+@pytest.mark.parametrize("command", [["python", "server.py"], ("python",), []])
+async def test_a_command_in_a_list_is_refused_with_the_way_to_pass_it(command: Any) -> None:
+    with pytest.raises(TypeError, match=r"pass each word .* by itself: connect_stdio\('python', 'server\.py'\)"):
+        async with connect_stdio(command):
+            pass

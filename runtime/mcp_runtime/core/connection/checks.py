@@ -12,6 +12,7 @@ from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Results, Resume, WrongResult
 from mcp_runtime.core.errors import (
+    AuthorError,
     MethodNotImplemented,
     MissingCapability,
     PeerError,
@@ -248,9 +249,8 @@ def refusal(error: BaseException, method: str, requester: Requester, log: Log) -
         return _missing(error, requester)
     if isinstance(error, WrongResult):
         log(logging.ERROR, "the handler of %s %s", method, error)
-    elif isinstance(error, MissingCapability):
-        text = "the handler of %s failed: %s: %s"
-        log(logging.ERROR, text, method, type(error).__name__, clipped(str(error)))
+    elif isinstance(error, MissingCapability | AuthorError):
+        log(logging.ERROR, "the handler of %s failed: %s", method, error)
     else:
         log(logging.ERROR, "the handler of %s failed", method, exc_info=error)
     return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")

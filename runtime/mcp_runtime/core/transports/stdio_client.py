@@ -135,6 +135,8 @@ class StdioClientTransport(StdioTransport):
         self, command: str | PathLike[str], *args: str | PathLike[str], **options: Unpack[StdioClientOptions]
     ) -> None:
         refuse_unknown(options, StdioClientOptions.__optional_keys__)
+        if isinstance(command, list | tuple):
+            raise TypeError("pass each word of the command by itself: connect_stdio('python', 'server.py')")
         super().__init__(
             options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES), options.get("grace", DEFAULT_GRACE)
         )
