@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, overload
 
+from mcp_runtime.awaiting import Noting, noted
 from mcp_runtime.core.handlers import Context, PeerT, ServerContext, StateT
 from mcp_runtime.core.protocol.names import RESOURCES_READ
 
@@ -73,7 +74,7 @@ class Cancelled(Refusal):
     reason: str = "the user dismissed the form"
 
 
-class AskingContext(ServerContext[PeerT, StateT]):
+class AskingContext(ServerContext[PeerT, StateT], Noting):
     """The context of a message that a server answers."""
 
     if TYPE_CHECKING:
@@ -186,6 +187,10 @@ class AskingContext(ServerContext[PeerT, StateT]):
             logger: the name of the logger; None to send no name.
         """
         await self.log("error", data, logger=logger)
+
+
+for _name in ("elicit", "sample", "read_resource", "debug", "info", "warning", "error", "log", "report_progress"):
+    setattr(AskingContext, _name, noted(getattr(AskingContext, _name)))
 
 
 async def _elicited(ctx: Context[Any], message: str, form: Any, options: "CallOptions | None") -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from mcp_bindings import Image, PeerError
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.app import DefinitionError
 from mcp_runtime.core.transports.memory import connect_memory
@@ -287,3 +288,56 @@ def test_other_errors_keep_their_traceback(tmp_path: Path) -> None:
     done = run_program(path)
     assert done.returncode == 1 and done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
     assert done.stderr.startswith("Traceback")
+
+
+class Unsendable:
+    """What JSON does not know."""
+
+
+@pytest.mark.parametrize("returned", [Unsendable(), {"a": Unsendable()}, [Unsendable()], {"a": [1, Unsendable()]}])
+async def test_a_value_that_is_not_json_is_one_line_of_the_log(returned: Any, caplog: pytest.LogCaptureFixture) -> None:
+    app = mcp.App[Any]("test")
+
+    @app.resource("lib://book")
+    def book() -> Any:
+        """A book."""
+        return returned
+
+    @app.prompt()
+    def greet() -> Any:
+        """Greet."""
+        return returned
+
+    @app.tool()
+    def add() -> Any:
+        """Add."""
+        return returned
+
+    async with connect_memory(app) as peer:
+        client = await mcp.Client.open(peer)
+        with pytest.raises(PeerError, match="internal error"):
+            await client.read_resource("lib://book")
+        with pytest.raises(PeerError, match="internal error"):
+            await client.get_prompt("greet")
+        result = await client.call_tool("add")
+    assert text_of(result) == "add failed; see the server's log"
+    lines = [record.getMessage() for record in caplog.records]
+    for line, what in zip(lines, ("resource lib://book", "prompt greet", "tool add"), strict=True):
+        assert what in line and f" ({__file__}:" in line
+        assert "which is not JSON: Unable to serialize unknown type: <class '" in line
+        assert line.endswith("; return text, bytes, a list, a dict or a model")
+    assert all(record.exc_info is None for record in caplog.records)
+
+
+def test_a_wrong_image_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    app = mcp.App("test")
+
+    @app.tool()
+    def draw() -> Image:
+        """Draw."""
+        return Image(b"abc")
+
+    assert asyncio.run(call(app, "draw")).is_error
+    [record] = caplog.records
+    assert record.exc_info is None
+    assert record.getMessage().startswith(f"tool draw failed: {__file__}:")

@@ -39,8 +39,8 @@ def calling_line() -> str:
     return "this program"
 
 
-class ResultError(McpError, TypeError):
-    """A function returned something that is not what it declares, or that cannot be sent: a mistake of its author."""
+class ResultError(AuthorError, TypeError):
+    """A function returned something that is not what it declares, or that cannot be sent."""
 
 
 class ToolFailure(McpError):

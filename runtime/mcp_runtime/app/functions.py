@@ -3,18 +3,22 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import cached_property
 from types import CoroutineType, NoneType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp_runtime.app.annotations import is_plain
 from mcp_runtime.app.dependencies import Injected
 from mcp_runtime.app.docstrings import argument_descriptions, summary
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, as_function, name_of, read_signature
+from mcp_runtime.awaiting import forgotten
 from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
 
 if TYPE_CHECKING:
     from mcp_runtime.app.schemas import Arguments
+
+
+T = TypeVar("T")
 
 
 class Function:
@@ -90,20 +94,49 @@ class Function:
         }
         return {**self.arguments.schema, "properties": properties}
 
+    def result(self, convert: Callable[[Any], T], returned: Any) -> T:
+        """Return a result made of what the function returned.
+
+        Raises:
+            ResultError: JSON cannot express it.
+        """
+        from mcp_runtime.app.schemas import NotJson  # It loads pydantic.
+
+        try:
+            return convert(returned)
+        except NotJson as error:
+            raise self._error(f"returned {error}") from None
+
+    def _error(self, reason: str) -> ResultError:
+        """Return the error for a mistake of the function that shows when it runs."""
+        return ResultError(f"{self.signature.what} ({self.where}) {reason}")
+
     async def invoke(self, values: dict[str, Any], ctx: Context[Any]) -> Any:
         """Call it with a client's arguments and the values that the server provides.
 
         Raises:
             PeerError: the sender lacks a scope.
-            ResultError: it returned something unfinished, such as a coroutine or an open file.
+            ResultError: it returned something unfinished, such as a coroutine or an open file, or did not await a
+                method of its context.
         """
         if self.scopes:
             ctx.exchange.require(self.scopes)
         run = self._run
-        returned = await (self._injected.call(run, values, ctx) if self._injected.names else run(**values))
+        try:
+            returned = await (self._injected.call(run, values, ctx) if self._injected.names else run(**values))
+        except (AttributeError, TypeError) as error:  # of a coroutine that was taken for its result
+            await self._check_awaited(ctx, error)
+            raise
         if returned.__class__ not in FINISHED and (reason := _unfinished(returned)):
-            raise ResultError(f"{self.signature.what} ({self.where}) returned {reason}")
+            raise self._error(f"returned {reason}")
+        await self._check_awaited(ctx)
         return returned
+
+    async def _check_awaited(self, ctx: Context[Any], cause: Exception | None = None) -> None:
+        """Raise a ResultError if the function called a method of its context without awaiting it."""
+        if names := await forgotten(ctx):
+            calls = " and ".join(f"ctx.{name}(...)" for name in names)
+            raise self._error(f"does not await {calls}; make it async def, and write await before the call") from cause
 
     def mistakes(self, error: ValueError, arguments: Mapping[str, Any]) -> str:
         """Describe what is wrong with a client's arguments."""

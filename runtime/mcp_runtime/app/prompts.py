@@ -72,7 +72,8 @@ class Prompt(Function):
         if is_result(returned, result):
             return returned
         messages = returned if is_array(returned) else [returned]
-        return result(messages=[_message(message) for message in messages], description=self._description)
+        made = self.result(lambda values: [_message(value) for value in values], messages)
+        return result(messages=made, description=self._description)
 
 
 def _message(value: Any) -> Any:

@@ -101,7 +101,7 @@ class FunctionResource(Function):
         returned = await self.invoke(arguments, ctx)
         from mcp_runtime.app.content import contents  # It loads pydantic.
 
-        return contents(self._binding, uri, returned, self._mime_type, self.meta)
+        return self.result(lambda value: contents(self._binding, uri, value, self._mime_type, self.meta), returned)
 
 
 class Resources:

@@ -11,7 +11,14 @@ from typing import Annotated, Any, Final, LiteralString, cast, get_args, get_ori
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import InitErrorDetails, PydanticCustomError, SchemaError, ValidationError, to_json
+from pydantic_core import (
+    InitErrorDetails,
+    PydanticCustomError,
+    PydanticSerializationError,
+    SchemaError,
+    ValidationError,
+    to_json,
+)
 from pydantic_core.core_schema import FrozenSetSchema, SetSchema
 
 from mcp_runtime.app.annotations import leaves
@@ -227,19 +234,28 @@ class Output:
         returns = self._signature.returns
         declared = returns.__name__ if isinstance(returns, type) and not get_args(returns) else str(returns)
         where = f"{self._signature.what} ({self._signature.where})"
-        return ResultError(f"{where} returned {type(value).__name__}, declared {declared}: {said}")
+        remedy = "" if ";" in said else "; return that, or declare what it returns"
+        return ResultError(f"{where} returned {type(value).__name__}, declared {declared}: {said}{remedy}")
+
+
+class NotJson(ValueError):
+    """JSON cannot express a value; the text names its type, and says why."""
 
 
 def text_of(value: Any) -> str:
     """Return a value as JSON text.
 
     Raises:
-        ValueError: JSON cannot express it.
+        NotJson: JSON cannot express it.
     """
     by_alias = not writes_names(type(value))
-    text = to_json(value, by_alias=by_alias, inf_nan_mode="constants").decode()
+    try:
+        text = to_json(value, by_alias=by_alias, inf_nan_mode="constants").decode()
+    except PydanticSerializationError as error:
+        reason = f"{error}; return text, bytes, a list, a dict or a model"
+        raise NotJson(f"{type(value).__name__}, which is not JSON: {reason}") from None
     if _SUSPECT.search(text) and (said := _lost(_ANY.dump_python(value, by_alias=by_alias))):
-        raise ResultError(f"the returned {type(value).__name__} is not JSON: {said}")
+        raise NotJson(f"{type(value).__name__}, which is not JSON: {said}")
     return text
 
 

@@ -153,7 +153,7 @@ class Tool(Function):
         if returned.__class__ not in FINISHED and self._content.is_result(returned, self._result):
             return self._encodable(returned)
         if self._output is None:
-            return self._encodable(self._result(content=self._content.blocks_of(returned)))
+            return self._encodable(self._result(content=self.result(self._content.blocks_of, returned)))
         structured, text = self._output.write(returned)
         if not text.isascii():
             self._encodable(text)
@@ -163,7 +163,7 @@ class Tool(Function):
     def _encodable(self, result: Any) -> Any:
         """Return a result whose text can be encoded; file names that are not UTF-8 cannot."""
         if said := self._content.half_character(result):
-            raise ResultError(f"{self.signature.what} ({self.where}) returned text that is not Unicode: {said}")
+            raise self._error(f"returned text that is not Unicode: {said}")
         return result
 
     def _failed(self, text: str) -> Any:

@@ -331,7 +331,7 @@ def listen(host: str, port: int) -> Generator[socket.socket]:
             yield listener
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]
-        raise OSError(f"cannot listen on {host}, port {port}: {reason}; choose another") from error
+        raise OSError(f"cannot listen on {host}, port {port}: {reason}; choose another") from None
 
 
 def check_address(host: str, port: int, has_hosts: bool) -> None:
