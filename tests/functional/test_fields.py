@@ -214,6 +214,25 @@ class TestHelp:
         assert parameters["is_error"].annotation == bool | None
         assert parameters["structured_content"].default is ABSENT
 
+    def test_help_has_the_docstrings_of_fields(self) -> None:
+        class Sold(Documented):
+            """A tool that costs money."""
+
+        for model in (Tool, ListToolsResult, modern.CallToolResult, Sold):
+            lines = [line.strip(" |") for line in pydoc.plain(pydoc.render_doc(model)).splitlines()]
+            described = {name: (field.description or "").split("\n")[0] for name, field in model.model_fields.items()}
+            assert described and [f"{n}: {doc}" for n, doc in described.items() if f"{n}: {doc}" not in lines] == []
+
+    @pytest.mark.parametrize("model", [Tool, modern.CallToolResult])
+    def test_a_json_schema_says_nothing_twice(self, model: type[WireModel]) -> None:
+        schema = model.model_json_schema()
+        assert schema["description"] == inspect.cleandoc(vars(model)["__doc__"])
+        assert "Attributes:" not in json.dumps(schema)
+
+    def test_a_model_without_a_docstring_has_none(self) -> None:
+        assert Shape.__doc__ is None
+        assert "description" not in Shape.model_json_schema()
+
     def test_fields_are_described_by_their_docstrings(self) -> None:
         for model in (Tool, ListToolsResult, modern.CallToolResult, Documented):
             assert all(field.description for field in model.model_fields.values()), model

@@ -31,9 +31,11 @@ def described(
         absent: the defaults that mean absence.
     """
     made = handler(_without_absent_defaults(schema, absent))
-    properties = handler.resolve_ref_schema(made).get("properties", {})
+    whole = handler.resolve_ref_schema(made)
+    if "description" in whole:  # The properties describe themselves.
+        whole["description"] = whole["description"].removesuffix(_attributes(model))
     for name, field in documented(model).items():
-        stated = properties.get(field.alias or name)
+        stated = whole.get("properties", {}).get(field.alias or name)
         if stated is not None and field.description is not None:
             stated.setdefault("description", field.description)
     return made
@@ -48,6 +50,18 @@ def documented(model: type[BaseModel]) -> dict[str, FieldInfo]:
         if field.description is None:
             field.description = docs.get(name)
     return fields
+
+
+def docstring(model: type[BaseModel]) -> str | None:
+    """Return the docstring of a model, followed by those of its fields."""
+    own: str | None = vars(model).get("__doc__")
+    return own and inspect.cleandoc(own) + _attributes(model)
+
+
+def _attributes(model: type[BaseModel]) -> str:
+    stated = ((name, field.description) for name, field in documented(model).items() if field.description)
+    docs = [textwrap.indent(f"{name}: {doc}", " " * 8)[4:] for name, doc in stated]
+    return "\n".join(["\n\nAttributes:", *docs]) if docs else ""
 
 
 def signature(model: type[BaseModel]) -> inspect.Signature:
@@ -76,13 +90,10 @@ def signature(model: type[BaseModel]) -> inspect.Signature:
 def _without_absent_defaults(schema: Any, absent: tuple[object, ...]) -> Any:
     """Return the core schema of a model without defaults that mean absence, since they are not JSON values."""
     if schema["type"] != "model-fields":
-        return (
-            {**schema, "schema": _without_absent_defaults(schema["schema"], absent)} if "schema" in schema else schema
-        )
-    fields = {
-        name: {**field, "schema": _without_absence(field["schema"], absent)} for name, field in schema["fields"].items()
-    }
-    return {**schema, "fields": fields}
+        inner = {"schema": _without_absent_defaults(schema["schema"], absent)} if "schema" in schema else {}
+        return {**schema, **inner}
+    fields = schema["fields"].items()
+    return {**schema, "fields": {n: {**f, "schema": _without_absence(f["schema"], absent)} for n, f in fields}}
 
 
 def _without_absence(schema: Mapping[str, Any], absent: tuple[object, ...]) -> Mapping[str, Any]:

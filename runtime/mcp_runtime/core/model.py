@@ -35,14 +35,10 @@ if TYPE_CHECKING:
 else:
 
     class _ModelType(type(BaseModel)):
-        """Hides from `dir` and `help` what pydantic and this module keep on a class, and documents `model_fields`."""
-
-        @property
-        def model_fields(cls) -> dict[str, Any]:
-            """The fields by name, with their docstrings as descriptions; the runtime reads `__pydantic_fields__`."""
-            from mcp_runtime.core.described import documented
-
-            return documented(cls)
+        # Hides from `dir` and `help` what pydantic and this module keep on a class, and documents its fields. The
+        # runtime reads `__pydantic_fields__`, which needs no descriptions.
+        __doc__ = property(lambda cls: _documentation().docstring(cls))
+        model_fields = property(lambda cls: _documentation().documented(cls))
 
         def __dir__(cls) -> list[str]:
             return [n for n in super().__dir__() if n in _SPOKEN or not (n.startswith("__") or n == "model_fields")]
@@ -152,15 +148,20 @@ def wire_name(attribute: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
+def _documentation() -> Any:
+    """Return the module that documents models, which is loaded when a program asks for that."""
+    from mcp_runtime.core import described
+
+    return described
+
+
 class _Signature:
     """The signature of a model's constructor, for `inspect` and `help`."""
 
     def __get__(self, instance: object, owner: type[BaseModel]) -> Any:
         if instance is not None or "__pydantic_base_init__" not in vars(owner.__init__):
             raise AttributeError("__signature__")
-        from mcp_runtime.core.described import signature
-
-        return signature(owner)
+        return _documentation().signature(owner)
 
 
 class WireModel(BaseModel, metaclass=_ModelType):
@@ -346,9 +347,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        from mcp_runtime.core.described import described
-
-        return described(cls, schema, handler, (None, ABSENT))
+        return cast(JsonSchemaValue, _documentation().described(cls, schema, handler, (None, ABSENT)))
 
 
 class Page(WireModel):
