@@ -59,7 +59,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         told = (f"{self.level.value}: {self.where}: {self.message}", *(f"    {line}" for line in self.lines))
-        return "\n".join(printable(line).replace("\n", "\\n") for line in told)
+        return "\n".join(map(plain, told))
 
 
 @dataclass(slots=True)
@@ -165,6 +165,11 @@ def printable(text: str) -> str:
     if text.replace("\n", "").isprintable():
         return text
     return "".join(ch if ch == "\n" or ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
+
+
+def plain(text: str) -> str:
+    """Make text from an input safe for a terminal, on one line."""
+    return printable(text).replace("\n", "\\n")
 
 
 def count(number: int, noun: str) -> str:

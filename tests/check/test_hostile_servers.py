@@ -10,7 +10,7 @@ import pytest
 
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.check.run import Checked, Wanted, check
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Command
 from support.command import Cli
 from support.documents import ROOT

@@ -10,7 +10,7 @@ from check.ending_http import running
 from check.odd_http import serving
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.check.run import Checked, Wanted, check
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Endpoint
 from mcp_bindgen.mock import serve
 from mock.locks import tool, write_lock

@@ -6,7 +6,7 @@ import pytest
 
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.check.run import Checked, Wanted, check
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Command
 from support.documents import ROOT
 from support.programs import quick_python

@@ -8,7 +8,7 @@ import pytest
 
 from check.bugs import BUGS, script_of
 from mcp_bindgen.check.run import Wanted, check
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Command
 from observe.faults import FAULTS, SERVER, Fault
 from support.documents import ROOT

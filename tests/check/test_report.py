@@ -7,7 +7,7 @@ import pytest
 from mcp_bindgen.check.findings import Finding, folded
 from mcp_bindgen.check.report import RENDERERS, Report
 from mcp_bindgen.check.run import Checked, Wanted
-from mcp_bindgen.diff.baseline import Baseline
+from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.live.target import Command
 from support.samples import REVISIONS
 

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from mcp_bindgen.diff.inputs import UNNAMED
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules import CATALOGUE, annotations, rules_of
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol

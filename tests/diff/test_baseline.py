@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.diff.baseline import Baseline, Row, read_baseline, today
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.findings.baseline import Baseline, Row, read_baseline, today
+from mcp_bindgen.findings.severity import Severity
 from support.findings import finding
 
 DAY = date(2026, 7, 1)
@@ -18,7 +19,7 @@ GOOD = 'rule = "type-changed"\npath = "*"\nreason = "known"\n'
 def read(folder: Path, text: str, day: date = DAY) -> Baseline:
     path = folder / "accepted.toml"
     path.write_text(text, "utf-8")
-    return read_baseline(path, day)
+    return read_baseline(path, day, RULES.keys())
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
-        read_baseline(tmp_path / "none.toml", DAY)
+        read_baseline(tmp_path / "none.toml", DAY, RULES.keys())
 
 
 @pytest.mark.parametrize(

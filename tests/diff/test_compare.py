@@ -7,11 +7,12 @@ from functools import cache
 import pytest
 
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.frames import MOVED_CODES
 from mcp_bindgen.diff.wire.witness import Witnesses
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
 from support.samples import HANDSHAKE, REVISIONS, json_source, load, typescript_source

@@ -12,8 +12,8 @@ import pytest
 
 from mcp_bindgen.diff.compatibility import Verdict, compatibility
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol

@@ -5,13 +5,14 @@ from datetime import date
 
 import pytest
 
-from mcp_bindgen.diff.baseline import Baseline, Row
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
 from mcp_bindgen.diff.report import text, words
 from mcp_bindgen.diff.report.model import Report, Side, by_method, causes
 from mcp_bindgen.diff.report.options import Options, Peer, Role
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules import CATALOGUE
+from mcp_bindgen.findings.baseline import Baseline, Row
+from mcp_bindgen.findings.severity import Severity
 from support.findings import finding, reported
 
 CALL = Carrier("tools/call", "params", Travel.TO_SERVER)

@@ -12,14 +12,15 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from mcp_bindgen.diff.baseline import Baseline, Row
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
 from mcp_bindgen.diff.report import github, html, junit, markdown, places, sarif, text
 from mcp_bindgen.diff.report import json as json_report
 from mcp_bindgen.diff.report.model import Report
 from mcp_bindgen.diff.report.options import Options, Role
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules import CATALOGUE
+from mcp_bindgen.findings.baseline import Baseline, Row
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from support.findings import HOSTILE, finding, reported, with_sentence
 

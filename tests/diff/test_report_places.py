@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from mcp_bindgen.diff.baseline import Baseline
 from mcp_bindgen.diff.compatibility import compatibility
 from mcp_bindgen.diff.report.model import Side, make_report
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.diff.report.places import SourceFile
+from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from support.findings import finding
 

@@ -12,8 +12,9 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.inputs import UNNAMED
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.types.methods import settle
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.methods import Senders, derive_methods
 from mcp_bindgen.ir.nodes import Direction, Protocol

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel, breaks
-from mcp_bindgen.diff.rule import Change, Severity
+from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.rules import CATALOGUE, contracts, messages, properties, rules_of, values
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.load import load_released
 from support.findings import definitions_between, messages_between, proven_between
 from support.official import official_schema

@@ -13,7 +13,7 @@ LAYERS = (
     ("diff/types",),
     ("diff/rules",),
     ("diff/wire", "diff/source"),
-    ("diff/compare.py", "diff/compatibility.py", "diff/baseline.py"),
+    ("diff/compare.py", "diff/compatibility.py"),
     ("diff/report",),
     ("impact",),
     ("migrate",),

@@ -7,7 +7,7 @@ import pytest
 
 from interop.processes import PEERS, SDK1, SDK2, TESTS, interpreter, node_server, python_server, serving
 from mcp_bindgen.check.run import Wanted, check
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Command, Endpoint
 from support.documents import ROOT
 

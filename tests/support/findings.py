@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from mcp_bindgen.diff.baseline import Baseline
 from mcp_bindgen.diff.compatibility import Compatibility, compatibility
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
 from mcp_bindgen.diff.report.model import Report, Side, make_report
@@ -14,6 +13,7 @@ from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
+from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.load import load_released
 
 HOSTILE = (

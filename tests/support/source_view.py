@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.inputs import UNNAMED
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
 from support.samples import load, typescript_source

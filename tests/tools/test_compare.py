@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.tool_clients.compare import compare
 from tools.talking import contract, objects, tool, validator
 

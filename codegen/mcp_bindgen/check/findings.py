@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_bindgen.check.client import Said
 from mcp_bindgen.check.requirements import REVISIONS, Row, row_of, rows
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import Severity
 
 if TYPE_CHECKING:
     from mcp_runtime.observe.observer import Finding as Wrong
@@ -125,4 +125,4 @@ def folded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         else:
             effects.setdefault(cause, []).append(finding.requirement)
     told = [replace(each, also=tuple(effects.get(each.requirement, ()))) for each in causes.values()]
-    return tuple(sorted(told, key=lambda each: ([*Severity].index(each.severity), each.requirement)))
+    return tuple(sorted(told, key=lambda each: (each.severity.rank, each.requirement)))

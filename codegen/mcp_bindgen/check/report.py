@@ -10,19 +10,17 @@ from urllib.parse import quote
 from mcp_bindgen.check.findings import Finding
 from mcp_bindgen.check.requirements import row_of
 from mcp_bindgen.check.run import Checked, Wanted
-from mcp_bindgen.diagnostics import clip, count, printable
-from mcp_bindgen.diff.baseline import Baseline, Stale
-from mcp_bindgen.diff.report import junit, sarif
+from mcp_bindgen.diagnostics import clip, count, plain, printable
 from mcp_bindgen.diff.report.markdown import code, prose
-from mcp_bindgen.diff.report.words import listed, plain
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.diff.report.words import listed
+from mcp_bindgen.findings import junit, sarif
+from mcp_bindgen.findings.baseline import Baseline, Stale
+from mcp_bindgen.findings.severity import Severity, worst
 from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.live.target import Command
 
 MAX_TEXT: Final = 300
 """The number of characters of a message that the report shows."""
-NAMES: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_COLORS: Final = {"error": "red", "warning": "yellow", "note": "green"}
 
 
 class Report:
@@ -64,7 +62,7 @@ class Report:
     @property
     def summary(self) -> str:
         """How many findings there are, and what was done."""
-        errors, warnings, notes = (count(self.number(each), NAMES[each]) for each in NAMES)
+        errors, warnings, notes = (count(self.number(each), each.level) for each in Severity)
         accepted = f", {len(self.accepted)} accepted" if self.accepted else ""
         done = f"{count(self.checked.probes, 'probe')}, {count(self.checked.calls, 'call')} of tools"
         clean = f" (none in {', '.join(self.clean)})" if self.clean and self.number(Severity.ERROR) else ""
@@ -120,7 +118,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _whole(report: Report, finding: Finding) -> Iterator[str]:
-    yield f"{NAMES[finding.severity]} {finding.requirement} ({', '.join(finding.revisions)}): {finding.row.text}"
+    yield f"{finding.severity.level} {finding.requirement} ({', '.join(finding.revisions)}): {finding.row.text}"
     yield f"  {plain(finding.reason)}"
     yield from (f"  so it breaks {', '.join(finding.also)} too",) if finding.also else ()
     yield from (f"  {finding.link}",) if finding.link else ()
@@ -149,7 +147,7 @@ def as_json(report: Report) -> str:
 def _facts(report: Report, finding: Finding) -> dict[str, Any]:
     return {
         "requirement": finding.requirement,
-        "severity": NAMES[finding.severity],
+        "severity": finding.severity.level,
         "place": finding.place,
         "revisions": finding.revisions,
         "text": finding.row.text,
@@ -168,15 +166,15 @@ def _sender(by_client: bool) -> str:
 
 def markdown(report: Report) -> str:
     """Return the report as Markdown, with a badge."""
-    worst = next((name for severity, name in NAMES.items() if report.number(severity)), "note")
+    color = (worst(each.severity for each in report.findings) or Severity.INFO).color
     told = f"{count(report.number(Severity.ERROR), 'error')}, {count(report.number(Severity.WARNING), 'warning')}"
-    badge = f"https://img.shields.io/badge/MCP-{quote(told.replace('-', '--'))}-{_COLORS[worst]}"
+    badge = f"https://img.shields.io/badge/MCP-{quote(told.replace('-', '--'))}-{color}"
     lines = [f"# {prose(report.name)}", "", f"![MCP: {told}]({badge})", ""]
     lines += [f"Speaks {', '.join(report.checked.revisions)}. {prose(report.summary)}."]
     for each in report.findings:
         lines += [
             "",
-            f"## {NAMES[each.severity]} {each.requirement}{f': {code(each.place)}' if each.place else ''}",
+            f"## {each.severity.level} {each.requirement}{f': {code(each.place)}' if each.place else ''}",
             "",
         ]
         lines += [f"{each.row.text} ({', '.join(each.revisions)}{f', [page]({each.link})' if each.link else ''})", ""]
@@ -201,19 +199,15 @@ def as_sarif(report: Report) -> str:
 
 
 def _result(report: Report, finding: Finding, index: int) -> dict[str, Any]:
-    place = finding.place or report.name
-    result: dict[str, Any] = {
-        "ruleId": finding.requirement,
-        "ruleIndex": index,
-        "level": NAMES[finding.severity],
-        "message": {"text": plain(f"{finding.reason}. {finding.row.text}")},
-        "locations": [{"logicalLocations": [{"fullyQualifiedName": plain(place)}]}],
-        "partialFingerprints": {sarif.FINGERPRINT: finding.fingerprint},
-        "properties": {"revisions": finding.revisions, "again": report.again(finding)},
-    }
-    if reason := report.reason(finding):
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]
-    return result
+    return sarif.result(
+        (finding.requirement, index),
+        finding.severity,
+        f"{finding.reason}. {finding.row.text}",
+        sarif.named(finding.place or report.name),
+        finding.fingerprint,
+        properties={"revisions": finding.revisions, "again": report.again(finding)},
+        accepted=report.reason(finding),
+    )
 
 
 def as_junit(report: Report) -> str:
@@ -225,7 +219,7 @@ def as_junit(report: Report) -> str:
             text="\n".join(
                 [each.row.text, each.link, *(plain(said.text) for said in each.said), f"again: {report.again(each)}"]
             ),
-            fails=NAMES[each.severity] if each.severity is Severity.ERROR else "",
+            fails=each.severity.level if each.severity is Severity.ERROR else "",
             accepted=report.reason(each),
         )
         for each in (*report.findings, *report.accepted)

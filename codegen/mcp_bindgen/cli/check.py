@@ -67,8 +67,8 @@ def check(
     from mcp_bindgen.check.run import Wanted
     from mcp_bindgen.check.run import check as run
     from mcp_bindgen.check.traceability import traced
-    from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
-    from mcp_bindgen.diff.rule import Severity
+    from mcp_bindgen.findings.baseline import Baseline, read_baseline, today
+    from mcp_bindgen.findings.severity import Severity
     from mcp_bindgen.live.mask import Mask
     from mcp_bindgen.live.target import target_of
 

@@ -16,18 +16,19 @@ from mcp_bindgen.cli import options
 from mcp_bindgen.cli.output import answer_document, answer_verbatim, in_color, report
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.report.options import Options, Peer, Role
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
+from mcp_bindgen.findings.severity import Severity, threshold
 
 if TYPE_CHECKING:
-    from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.report.model import Report
+    from mcp_bindgen.findings.baseline import Baseline
 
 MIN_WIDTH = 60
 """The minimum width of a page, in columns, even on a narrower terminal."""
 
 
-_COLORS = {"error": 31, "warning": 33, "info": 34, "accepted": 32}
-_HEADING = re.compile(r"^(error|warning|info|accepted) [a-z -]+(?=:)", re.MULTILINE)
+_COLORS = {"accepted": 32, **{severity.value: severity.terminal for severity in Severity}}
+_HEADING = re.compile(rf"^({'|'.join(_COLORS)}) [a-z -]+(?=:)", re.MULTILINE)
 
 
 FailOn: TypeAlias = Literal["error", "warning", "info", "new-revision", "never"]
@@ -79,7 +80,7 @@ def diff(
         role=role,
         peer=peer,
         ignore_gated=ignore_gated,
-        fail_on=Severity(fail_on) if fail_on in [*Severity] else None,
+        fail_on=threshold(fail_on),
         new_revision=fail_on == "new-revision",
         severities=known.severities,
     )
@@ -113,8 +114,9 @@ def _colored(heading: "re.Match[str]") -> str:
 
 def read_baseline_file(path: Path | None) -> "Baseline":
     """Read the baseline given by the user or, failing that, by the settings, if any."""
-    from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
+    from mcp_bindgen.diff.rules import RULES
+    from mcp_bindgen.findings.baseline import Baseline, read_baseline, today
     from mcp_bindgen.settings import find_settings
 
     file = path or find_settings(Path.cwd()).baseline
-    return read_baseline(file, today()) if file else Baseline()
+    return read_baseline(file, today(), RULES.keys()) if file else Baseline()

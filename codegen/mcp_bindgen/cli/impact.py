@@ -5,7 +5,7 @@ The JSON output is that of `mcp_bindgen.impact.report.as_json`.
 
 import gc
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -58,8 +58,9 @@ def impact(
     """
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_side
+    from mcp_bindgen.findings.severity import threshold
     from mcp_bindgen.impact.checkers import CHECKERS
-    from mcp_bindgen.impact.report import as_json, as_sarif, render, worst
+    from mcp_bindgen.impact.report import as_json, as_sarif, render
     from mcp_bindgen.impact.run import impact as find_impact
     from mcp_bindgen.impact.run import marks_of, packages_of, write_stubs
     from mcp_bindgen.impact.stubs import Stubs
@@ -90,7 +91,7 @@ def impact(
     elif format_ != "text":
         answer_json(as_json(found) if format_ == "json" else as_sarif(found))
     report(diagnostics, verbose=verbose or not found.imports or bool(found.unread), quiet=quiet)
-    levels: tuple[str, ...] = get_args(FailOn)
-    failing = levels[: levels.index(fail_on) + 1] if fail_on != "never" else ()
+    limit = threshold(fail_on)
+    fails = any(touched.finding.severity.reaches(limit) for touched in found.touched)
     unread = bool(found.unread) and not skip_unreadable and fail_on != "never"
-    raise typer.Exit(int(unread or worst(found.touched) in failing))
+    raise typer.Exit(int(unread or fails))

@@ -22,11 +22,11 @@ def migrate(
 
 
 def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
-    from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_side
     from mcp_bindgen.diff.report.sides import report_on
     from mcp_bindgen.diff.wire.witness import Examples
+    from mcp_bindgen.findings.baseline import Baseline
     from mcp_bindgen.impact.run import marks_of
     from mcp_bindgen.migrate.guide import Guide
 

@@ -87,12 +87,12 @@ def _prose(path: Path) -> str:
 def _findings(sides: "Sides", prose: str | None) -> "Findings":
     from mcp_bindgen.bridge.derive import derive
     from mcp_bindgen.bridge.rows import Rows
-    from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.report.sides import report_on
     from mcp_bindgen.evolution.by_hand import by_hand
     from mcp_bindgen.evolution.prose import unmentioned
     from mcp_bindgen.evolution.report import Findings
+    from mcp_bindgen.findings.baseline import Baseline
 
     known, doubts = Diagnostics(), Diagnostics()
     old, new = sides.base.load(known), sides.head.load(doubts)

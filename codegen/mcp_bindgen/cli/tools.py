@@ -21,7 +21,7 @@ from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_fi
 from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.output import answer, answer_document, answer_json, print_diff, progress, report, table
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count, warnings_json
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.findings.severity import threshold
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.paths import write_file
 from mcp_bindgen.request import from_here
@@ -178,7 +178,7 @@ def check(
         raise InputError.at("--format", "this format reports on one server; choose it with --server")
     diagnostics = Diagnostics()
     known = read_baseline_file(baseline)
-    severity = Severity(fail_on) if fail_on in [*Severity] else None
+    severity = threshold(fail_on)
     fails = False
     for each in servers:
         if not each.lock.exists():

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from mcp_bindgen.diff.rule import Change, Rule, Severity
+from mcp_bindgen.diff.rule import Change, Rule
 from mcp_bindgen.diff.sites import MethodSite
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.values.builder import Step
 
 FRAMES = "JSONRPCMessage"

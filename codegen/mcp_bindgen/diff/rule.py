@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_bindgen.diff.sites import SourceSite
+from mcp_bindgen.findings.severity import Severity
 
 NO_ACTION = "No action needed."
 NOTHING = "-"
@@ -37,14 +38,6 @@ class View(StrEnum):
 
     WIRE = "wire"
     SOURCE = "source"
-
-
-class Severity(StrEnum):
-    """The severity of a finding."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_bindgen.bridge import report as bridges
 from mcp_bindgen.bridge.derive import Bridge
-from mcp_bindgen.diagnostics import Diagnostic
+from mcp_bindgen.diagnostics import Diagnostic, plain
 from mcp_bindgen.diff.report import json, text, words
 from mcp_bindgen.diff.report.model import Report
 from mcp_bindgen.evolution.by_hand import ByHand
@@ -45,12 +45,12 @@ class Findings:
             yield from _section("doubtful in the schema", map(str, self.warnings))
         yield from _section("by hand, since generation cannot know it", map(_work, self.by_hand))
         yield "bridge to peers of the base:"
-        yield from map(words.plain, bridges.text([self.bridge]).split("\n")[1:])
+        yield from map(plain, bridges.text([self.bridge]).split("\n")[1:])
 
 
 def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
     yield f"{heading}:"
-    yield from (f"  {words.plain(line)}" for line in list(lines) or ["nothing"])
+    yield from (f"  {plain(line)}" for line in list(lines) or ["nothing"])
     yield ""
 
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from mcp_bindgen.diagnostics import count
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.impact.bindings import PythonName
 from mcp_bindgen.impact.marks import UseKind, what
 
@@ -124,28 +122,31 @@ def as_json(impact: Impact) -> dict[str, Any]:
 
 def as_sarif(impact: Impact) -> dict[str, Any]:
     """Return the report as SARIF 2.1.0 (OASIS), which code scanning services read."""
-    from mcp_bindgen.diff.report.sarif import FINGERPRINT, LEVELS, about, log
+    from mcp_bindgen.diff.report.sarif import about
+    from mcp_bindgen.findings import sarif
 
     rules = {touched.finding.rule.id: touched.finding.rule for touched in impact.touched}
-    results: list[dict[str, Any]] = [
-        {
-            "ruleId": touched.finding.rule.id,
-            "level": LEVELS[touched.finding.severity],
-            "message": {"text": f"{what(touched.finding)}. {touched.finding.rule.advice}"},
-            "locations": [_location(touched.spot)],
-            "partialFingerprints": {FINGERPRINT: touched.finding.fingerprint},
-        }
+    ids = [*rules]
+    results = [
+        sarif.result(
+            (touched.finding.rule.id, ids.index(touched.finding.rule.id)),
+            touched.finding.severity,
+            f"{what(touched.finding)}. {touched.finding.rule.advice}",
+            _location(touched.spot),
+            touched.finding.fingerprint,
+        )
         for touched in impact.touched
     ]
     for each in impact.unresolved:
         result = {"level": "note", "kind": "review", "message": {"text": f"{each.name}: {each.reason}"}}
         results.append({**result, "locations": [_location(each.spot)]})
-    return log(map(about, rules.values()), results, notifications=None)
+    return sarif.log(map(about, rules.values()), results, notifications=None)
 
 
 def _location(spot: Spot) -> dict[str, Any]:
-    region = {"startLine": spot.line, "startColumn": max(spot.column, 1)}
-    return {"physicalLocation": {"artifactLocation": {"uri": quote(spot.path.as_posix())}, "region": region}}
+    from mcp_bindgen.findings import sarif
+
+    return sarif.in_file(spot.path, spot.line, spot.column)
 
 
 def _place(spot: Spot) -> dict[str, Any]:
@@ -168,9 +169,3 @@ def _touched(touched: Touched, impact: Impact) -> dict[str, Any]:
         "purpose": finding.rule.purpose,
         "advice": finding.rule.advice,
     }
-
-
-def worst(touched: Sequence[Touched]) -> str | None:
-    """Return the worst severity of the affected uses, None if there are none."""
-    found = {each.finding.severity for each in touched}
-    return next((severity.value for severity in Severity if severity in found), None)

@@ -7,18 +7,20 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS
+from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.finding import FRAMES, Finding, Pair, Travel
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, in_table, prose
 from mcp_bindgen.diff.report.model import Cause, Judged, Report, causes
 from mcp_bindgen.diff.report.story import capabilities
-from mcp_bindgen.diff.rule import NOTHING, Rule, Severity, View
+from mcp_bindgen.diff.rule import NOTHING, Rule, View
 from mcp_bindgen.diff.rules import CATALOGUE, definitions, properties
 from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED
 from mcp_bindgen.diff.rules.messages import REQUEST_METHOD_ADDED, RESULT_ALTERNATIVE_ADDED
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.witness import Examples
 from mcp_bindgen.emit.python.render import document
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
 from mcp_bindgen.ingest.revisions import released, revision_folder
@@ -261,7 +263,7 @@ class Guide:
         both = next((both for both in shown if both != (None, None)), ())
         labels = self._report.old.label, self._report.new.label
         sides = zip(labels, both, strict=False)
-        return [(words.plain(side), _json(message)) for side, message in sides if message is not None]
+        return [(plain(side), _json(message)) for side, message in sides if message is not None]
 
 
 def _mark(own: str) -> str:
@@ -338,4 +340,4 @@ def _member(rule: Rule, name: PythonName) -> str:
 
 
 def _json(message: Any) -> str:
-    return words.plain(words.short(json.dumps(message, ensure_ascii=False), MAX_MESSAGE))
+    return plain(words.short(json.dumps(message, ensure_ascii=False), MAX_MESSAGE))

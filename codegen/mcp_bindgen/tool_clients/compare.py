@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import clip, count
-from mcp_bindgen.diff.baseline import Baseline
 from mcp_bindgen.diff.compatibility import Compatibility, Verdict, compatibility
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel
 from mcp_bindgen.diff.report.model import Report, Side, make_report
 from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.report.places import SourceFile
-from mcp_bindgen.diff.rule import NOTHING, Severity, View
+from mcp_bindgen.diff.rule import NOTHING, View
 from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.findings.baseline import Baseline
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.json_values import as_object
 from mcp_bindgen.tool_clients.contract import HINTS, Contract, Tool

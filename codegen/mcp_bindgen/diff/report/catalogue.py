@@ -6,7 +6,8 @@ from typing import Any
 
 from mcp_bindgen.diff.finding import Travel, breaks
 from mcp_bindgen.diff.report.markdown import code
-from mcp_bindgen.diff.rule import Change, Rule, Severity, View
+from mcp_bindgen.diff.rule import Change, Rule, View
+from mcp_bindgen.findings.severity import Severity
 
 _HEADER = """# Rules
 

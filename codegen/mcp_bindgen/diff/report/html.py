@@ -8,13 +8,15 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.finding import Pair, Subject
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Judged, PeerVerdict, Report, by_method
 from mcp_bindgen.diff.report.text import verdicts
-from mcp_bindgen.diff.rule import NOTHING, Severity, View
+from mcp_bindgen.diff.rule import NOTHING, View
 from mcp_bindgen.emit.header import tool_version
+from mcp_bindgen.findings.severity import Severity
 
 
 def render(report: Report, *, everything: bool = True) -> str:
@@ -23,14 +25,14 @@ def render(report: Report, *, everything: bool = True) -> str:
 
     templates = Templates(shelf="report")
     views = {judged.rule.view for judged in report.findings}
-    methods = sorted({words.plain(method) for judged in report.findings for method in judged.finding.methods})
+    methods = sorted({plain(method) for judged in report.findings for method in judged.finding.methods})
     counts = {severity.value: report.count(severity) for severity in Severity} | {"accepted": report.accepted}
     title, _, total = words.headline(report).rpartition(": ")
     context: dict[str, object] = {
-        "title": words.plain(title),
+        "title": plain(title),
         "eyebrow": "The tools of a server" if report.is_contract else "Model Context Protocol: what changed",
-        "old": words.plain(report.old.label),
-        "new": words.plain(report.new.label),
+        "old": plain(report.old.label),
+        "new": plain(report.new.label),
         "total": total,
         "cards": tuple(_cards(report)),
         "remarks": [f"Version: {verdict}." for audience, verdict in verdicts(report) if audience == "version"],
@@ -38,10 +40,10 @@ def render(report: Report, *, everything: bool = True) -> str:
         "roles": [(verdict.role, _reader(report, verdict.role)) for verdict in report.peers],
         "views": [view for view in View if view in views],
         "methods": [(name, words.short(name)) for name in methods],
-        "rows": [(words.plain(name), *numbers) for name, *numbers in by_method(report.findings)],
+        "rows": [(plain(name), *numbers) for name, *numbers in by_method(report.findings)],
         "groups": tuple(_groups(report)),
         "stale": [
-            words.plain(f"{report.baseline_file} row {row.row.number} ({row.row.rule}, {row.row.path}) {row.why}")
+            plain(f"{report.baseline_file} row {row.row.number} ({row.row.rule}, {row.row.path}) {row.why}")
             for row in report.stale
         ],
         "tool": f"mcp-bindgen {tool_version()}",
@@ -58,14 +60,14 @@ def _cards(report: Report) -> Iterator[tuple[str, str, Sequence[str], str]]:
         peer = verdict.theirs if report.is_contract else f"a {verdict.theirs} {words.other(verdict.role)}"
         lines = (verdict.verdict, f"written for {verdict.ours}", f"against {peer}", *words.less(verdict))
         audience = f"{reader} {_noun(verdict)}"
-        yield str(verdict.breaks or verdict.unproven), audience, [*map(words.plain, lines)], _tone(verdict)
+        yield str(verdict.breaks or verdict.unproven), audience, [*map(plain, lines)], _tone(verdict)
     if report.options.view is not View.WIRE:
         tone = "mild" if report.source_breaks else "good"
         yield str(report.source_breaks), "source changes", ["may break Python source that uses the bindings"], tone
     found = report.compatibility
     contract, date, tone = _OUTCOMES[found.verdict]
     figure, audience = (contract, "contract") if report.is_contract else (date, "schema author")
-    yield figure, audience, [words.plain(found.sentence)], tone
+    yield figure, audience, [plain(found.sentence)], tone
 
 
 _OUTCOMES = {
@@ -119,11 +121,11 @@ def _entry(report: Report, judged: Judged) -> dict[str, object]:
     return {
         "finding": finding,
         "state": "accepted" if judged.accepted else judged.severity,
-        "place": words.plain(finding.place),
+        "place": plain(finding.place),
         "role_words": "\n".join(roles),
-        "method_words": "\n".join(map(words.plain, finding.methods)),
-        "methods": [*map(words.plain, words.carriers(finding))],
-        "badges": [*badges, *([words.plain(f"behind {gates}")] if gates else ())],
+        "method_words": "\n".join(map(plain, finding.methods)),
+        "methods": [*map(plain, words.carriers(finding))],
+        "badges": [*badges, *([plain(f"behind {gates}")] if gates else ())],
         "sides": (
             _reading(report.old.label, finding.before, finding.old, finding.place),
             _reading(report.new.label, finding.after, finding.new, finding.place),
@@ -133,7 +135,7 @@ def _entry(report: Report, judged: Judged) -> dict[str, object]:
             for pair in Pair
             if pair in finding.witnesses
         ],
-        "notes": [*map(words.plain, (*reason, *unproven, *where))],
+        "notes": [*map(plain, (*reason, *unproven, *where))],
     }
 
 
@@ -141,5 +143,5 @@ def _reading(revision: str, subject: Subject | None, text: str, place: str) -> t
     """Return the reading of one side: its class in CSS, the revision, the name unless it is the place, the text."""
     parts = [subject.definition, subject.member] if subject else []
     name = ".".join(part for part in parts if part)
-    shown = ("absent", "does not exist") if text == NOTHING else ("present", words.plain(text))
-    return shown[0], words.plain(revision), words.plain(name) if name != place else "", shown[1]
+    shown = ("absent", "does not exist") if text == NOTHING else ("present", plain(text))
+    return shown[0], plain(revision), plain(name) if name != place else "", shown[1]

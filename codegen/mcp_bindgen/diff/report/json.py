@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from mcp_bindgen.diff.baseline import Stale
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.report.model import Judged, Report, Side, by_method, causes
 from mcp_bindgen.diff.report.words import gate
-from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.emit.header import tool_version
+from mcp_bindgen.findings.baseline import Stale
+from mcp_bindgen.findings.severity import Severity
 
 FORMAT = 1
 """The version of the document's format: incremented whenever programs that read it must change."""

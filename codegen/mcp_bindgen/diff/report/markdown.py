@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 
+from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Cause, Report, by_method, causes
 from mcp_bindgen.diff.report.text import verdicts
-from mcp_bindgen.diff.rule import Rule, Severity
+from mcp_bindgen.diff.rule import Rule
+from mcp_bindgen.findings.severity import Severity
 
 _BACKTICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*_\[\]|~<>&])")
@@ -41,7 +43,7 @@ def render(report: Report, *, everything: bool) -> str:
 
 def code(text: str) -> str:
     """Return a text as a code span that its content cannot end, not even in a table cell."""
-    line = words.plain(text)
+    line = plain(text)
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") or not line.strip() else ""
     return f"{fence}{pad}{line}{pad}{fence}"
@@ -49,7 +51,7 @@ def code(text: str) -> str:
 
 def prose(text: str) -> str:
     """Return a text as one line with all markup escaped."""
-    return _MARKUP.sub(r"\\\1", words.plain(text))
+    return _MARKUP.sub(r"\\\1", plain(text))
 
 
 def in_table(text: str) -> str:

@@ -4,13 +4,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.diff.baseline import Baseline, Stale
 from mcp_bindgen.diff.compatibility import Compatibility, Verdict
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.report.options import RANK, Options, Peer, Role
+from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.report.places import SourceFile
-from mcp_bindgen.diff.rule import Rule, Severity, View
+from mcp_bindgen.diff.rule import Rule, View
 from mcp_bindgen.diff.rules import CATALOGUE
+from mcp_bindgen.findings.baseline import Baseline, Stale
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ir.nodes import Source
 
 _ORDER: Mapping[str, int] = {rule.id: number for number, rule in enumerate(CATALOGUE)}
@@ -227,7 +228,7 @@ def by_method(findings: Iterable[Judged]) -> tuple[tuple[str, int, int], ...]:
         if judged.severity is Severity.INFO or judged.accepted:
             continue
         for method in judged.finding.methods:
-            counts.setdefault(method, [0, 0])[RANK[judged.severity]] += 1
+            counts.setdefault(method, [0, 0])[judged.severity.rank] += 1
     found = [(method, errors, warnings) for method, (errors, warnings) in counts.items()]
     return tuple(sorted(found, key=lambda row: (-row[1], -row[2], row[0])))
 
@@ -253,5 +254,5 @@ def _judge(
 def _worst_first(judged: Judged) -> tuple[object, ...]:
     finding = judged.finding
     is_source = finding.rule.view is View.SOURCE
-    rank = (judged.accepted, RANK[judged.severity], is_source, _ORDER[finding.rule.id])
+    rank = (judged.accepted, judged.severity.rank, is_source, _ORDER[finding.rule.id])
     return (*rank, [pair.value for pair in judged.broken], finding.place, finding.old, finding.new)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
+from mcp_bindgen.findings.severity import Severity
 
 
 class Role(StrEnum):
@@ -73,8 +74,4 @@ class Options:
 
     def counts(self, severity: Severity) -> bool:
         """Whether findings of a severity reach the threshold."""
-        return self.fail_on is not None and RANK[severity] <= RANK[self.fail_on]
-
-
-RANK: Mapping[Severity, int] = {severity: rank for rank, severity in enumerate(Severity)}
-"""The severities by rank, the worst first."""
+        return severity.reaches(self.fail_on)

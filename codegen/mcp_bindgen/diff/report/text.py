@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Cause, Judged, Report, by_method, causes
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import View
+from mcp_bindgen.findings.severity import Severity
 
 WIDTH = 120
 """The width of a page that is not written to a terminal, in columns."""
@@ -199,4 +201,4 @@ def _wrapped(lines: Iterable[str], width: int) -> list[str]:
 
 def _inert(line: str) -> str:
     """Return a line of text in which a CI system that reads logs finds no command (``::error::``, ``##[error]``)."""
-    return words.plain(line).replace("::", r":\x3a").replace("##[", r"#\x23[")
+    return plain(line).replace("::", r":\x3a").replace("##[", r"#\x23[")

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mcp_bindgen.diagnostics import printable
 from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.report.model import Cause, Judged, Line, PeerVerdict, Report, Side
 from mcp_bindgen.diff.report.options import Options, Role
-from mcp_bindgen.diff.rule import NOTHING, Rule, Severity
+from mcp_bindgen.diff.rule import NOTHING, Rule
+from mcp_bindgen.findings.severity import Severity
 
 MAX_NAMES = 3
 """The number of names that a line lists before it only counts the rest."""
@@ -19,11 +19,6 @@ MAX_METHODS = 2
 """The number of methods that a line lists; if there are more, it shows only their number."""
 MAX_READING = 120
 """The number of characters of a reading that a line shows."""
-
-
-def plain(text: str) -> str:
-    """Return text from an input as one line without control characters."""
-    return printable(text).replace("\n", "\\n")
 
 
 def short(text: str, limit: int = MAX_READING) -> str:

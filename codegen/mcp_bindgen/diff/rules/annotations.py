@@ -9,7 +9,6 @@ from mcp_bindgen.diff.rule import (
     NOTHING,
     Reading,
     Rule,
-    Severity,
     SourceBreak,
     added,
     changed,
@@ -18,6 +17,7 @@ from mcp_bindgen.diff.rule import (
     replaced,
 )
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
+from mcp_bindgen.findings.severity import Severity
 
 MAX_EXCERPT = 80
 """The number of characters of a description that a finding shows, starting near the first difference."""

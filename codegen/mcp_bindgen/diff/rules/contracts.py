@@ -1,6 +1,7 @@
 """Rules for a server's own tools: what `mcp-bindgen tools check` finds between a contract and a live server."""
 
-from mcp_bindgen.diff.rule import Change, Rule, Severity
+from mcp_bindgen.diff.rule import Change, Rule
+from mcp_bindgen.findings.severity import Severity
 
 TOOL_REMOVED = Rule(
     id="tool-removed",

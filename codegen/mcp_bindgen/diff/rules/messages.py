@@ -9,13 +9,13 @@ from mcp_bindgen.diff.rule import (
     Change,
     Reading,
     Rule,
-    Severity,
     added,
     on,
     pair,
     replaced,
 )
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, ErrorSite, FrameSite, MethodSite, ResultTypeSite
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ir.spell import spell
 
 _OPEN_CODES = "any integer is a valid code: a receiver that does not know it cannot reject the message, only misread it"

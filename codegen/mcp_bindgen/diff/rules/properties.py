@@ -10,7 +10,6 @@ from mcp_bindgen.diff.rule import (
     Change,
     Reading,
     Rule,
-    Severity,
     added,
     changed,
     on,
@@ -18,6 +17,7 @@ from mcp_bindgen.diff.rule import (
     replaced,
 )
 from mcp_bindgen.diff.sites import ForbiddenSite, Ground, MoveSite, PropertySite, RestSite, UnsentSite
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ir.nodes import Field, Kind
 from mcp_bindgen.ir.spell import spell
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Check, Reading, Rule, Severity, added, on, pair, replaced
+from mcp_bindgen.diff.rule import NOTHING, Change, Check, Reading, Rule, added, on, pair, replaced
 from mcp_bindgen.diff.rules.annotations import excerpt, first_difference
 from mcp_bindgen.diff.sites import BoundSite, FormSite, OpaqueSite, TypeSite
 from mcp_bindgen.diff.types.scalars import contains, effect_of_bound, kind_of
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
 from mcp_bindgen.ir.spell import spell, spell_bounds
 

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
-from mcp_bindgen.diff.rule import Severity
-from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.paths import read_toml
 
@@ -118,7 +117,7 @@ def today(environment: Mapping[str, str] = os.environ) -> date:
         raise InputError.at(where, f"{stated[:40]!r} is not a number of seconds since 1970") from None
 
 
-def read_baseline(path: Path, day: date, known: Collection[str] = RULES.keys()) -> Baseline:
+def read_baseline(path: Path, day: date, known: Collection[str]) -> Baseline:
     """Read a baseline file, whose rows may name the `known` rules, and evaluate it on a day.
 
     Raises:
