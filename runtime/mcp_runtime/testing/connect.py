@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar, overload
 
 from mcp_runtime.core.connection.calls import Way
 from mcp_runtime.core.connection.connection import Exchange
-from mcp_runtime.core.handlers import Handlers, ServerHandlers
-from mcp_runtime.core.handshake.client import Client, open_client
+from mcp_runtime.core.handlers import Handlers, ServerHandlers, Stub
+from mcp_runtime.core.handshake.client import open_client
 from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
@@ -18,8 +18,8 @@ from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.testing.heard import Heard
 from mcp_runtime.testing.script import Script
 
-ClientT = TypeVar("ClientT", bound=Client)
-ClientT_co = TypeVar("ClientT_co", bound=Client, covariant=True)
+ClientT = TypeVar("ClientT", bound=Stub)
+ClientT_co = TypeVar("ClientT_co", bound=Stub, covariant=True)
 
 
 class Served(Protocol[ClientT_co]):

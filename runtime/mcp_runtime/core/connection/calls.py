@@ -176,7 +176,6 @@ class Call(ReceivedCall):
         book: dict[Id, Any] | None = None,
         action: Action = Action.DELIVER,
     ) -> None:
-        # Not by the constructor of the base class: every message is one.
         self.connection = connection
         self.message = message
         self.name = message.method
@@ -331,7 +330,6 @@ class Pending(SentCall):
         channel: Channel,
         whole: asyncio.Timeout | None,
     ) -> None:
-        # Not by the constructor of the base class: every request is one.
         self.id = 0
         self.name = method.name
         self.progress = None if options.progress is None else NEVER

@@ -5,6 +5,7 @@ HTTP every POST has one, which is kept here while something is open or unread on
 is sent on the main channel.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, cast
 
@@ -116,6 +117,23 @@ class Channels:
         if not channel.calls:
             self.forget(channel)
         channel.resume_reading()
+
+    async def drain_result(self, channel: Channel, size: int) -> None:
+        """Wait until the peer has read most of what was sent over a channel, including a result of `size` bytes."""
+        channel.owed_bytes += size
+        try:
+            await channel.drain()
+        finally:
+            channel.owed_bytes -= size
+            if channel.room is not None and channel.owed_bytes <= MAX_UNREAD:
+                channel.room.set()
+                channel.room = None
+
+    async def wait_for_room(self, channel: Channel) -> None:
+        """Wait until the peer has read most of the results that were sent over a channel."""
+        while channel.owed_bytes > MAX_UNREAD:
+            channel.room = channel.room or asyncio.Event()
+            await channel.room.wait()
 
     def answer(self, call: Call, result: bytes, *, at_once: bool = False) -> Channel:
         """Answer an open request with its result, over its own channel, and return the channel; see `send_at_once`."""

@@ -313,7 +313,7 @@ class Inbound:
         """Return the outcome of a request: its encoded result, or the exception of its handler."""
         try:
             if call.channel.owed_bytes > MAX_UNREAD:
-                await call.channel.wait_for_room()
+                await self._channels.wait_for_room(call.channel)
             result = await call.run(handler, self._middleware)
             method: Any = call.method  # which a handler may have replaced
             return self._outbound.results.encode(method, result, call.requester)
@@ -343,7 +343,7 @@ class Inbound:
             self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
         else:
             self._channels.answer(call, outcome)
-            await channel.drain_result(len(outcome))
+            await self._channels.drain_result(channel, len(outcome))
 
     async def _notified(self, call: Call, handler: Handler) -> None:
         CURRENT.set(call)

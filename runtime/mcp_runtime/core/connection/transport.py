@@ -6,10 +6,10 @@ Both sides use callbacks without awaiting, since a hop through a queue would cos
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from mcp_runtime.core.connection.journal import Journal
 from mcp_runtime.core.connection.requester import Principal
@@ -87,8 +87,7 @@ class TransportError(Exception):
     """The transport failed: the text says what happened, for people."""
 
 
-@dataclass(slots=True, eq=False)
-class Sent:
+class Sent(NamedTuple):
     """What a transport may want to know of a message besides its bytes.
 
     Attributes:
@@ -102,7 +101,6 @@ class Sent:
     """
 
     method: str = ""
-    _: KW_ONLY
     id: int | str | None = None
     code: int = 0
     cancels: int | str | None = None
@@ -136,10 +134,10 @@ class Channel(ABC):
         lacking: the scopes that its request needs, of which the sender lacks some; empty if it was not refused.
         needed: the scopes that the calls on it needed, and had.
         logs: the gate for log messages; None before the first.
+        room: set when the peer has read most of the results; None while no handler waits for that.
     """
 
     __slots__ = (
-        "_room",
         "calls",
         "connection",
         "is_reading_paused",
@@ -148,6 +146,7 @@ class Channel(ABC):
         "needed",
         "owed_bytes",
         "posted_bytes",
+        "room",
         "unread_bytes",
     )
 
@@ -160,12 +159,12 @@ class Channel(ABC):
     lacking: tuple[str, ...]
     needed: frozenset[str]
     logs: Gate[bytes] | None
-    _room: asyncio.Event | None
+    room: asyncio.Event | None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Create a channel; the constructor of a custom one need not call another."""
         channel = super().__new__(cls)
-        channel.connection = channel.logs = channel._room = None
+        channel.connection = channel.logs = channel.room = None
         channel.calls = {}
         channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
         channel.is_reading_paused = False
@@ -201,23 +200,6 @@ class Channel(ABC):
 
     async def drain(self) -> None:  # noqa: B027
         """Wait until few enough bytes are queued to continue sending, or the channel is lost."""
-
-    async def drain_result(self, size: int) -> None:
-        """Wait until the peer has read most of what was sent, including a result of `size` bytes."""
-        self.owed_bytes += size
-        try:
-            await self.drain()
-        finally:
-            self.owed_bytes -= size
-            if self._room is not None and self.owed_bytes <= MAX_UNREAD:
-                self._room.set()
-                self._room = None
-
-    async def wait_for_room(self) -> None:
-        """Wait until the peer has read most of the results."""
-        while self.owed_bytes > MAX_UNREAD:
-            self._room = self._room or asyncio.Event()
-            await self._room.wait()
 
     def pause_reading(self) -> None:  # noqa: B027
         """Stop delivering messages that arrive on it; backpressure reaches the peer in time."""

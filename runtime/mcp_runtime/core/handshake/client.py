@@ -9,9 +9,9 @@ counts.
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from mcp_runtime.core.binding import Binding, Bridges, Wire
+from mcp_runtime.core.binding import Bridges, Wire
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import Transport
@@ -24,7 +24,7 @@ from mcp_runtime.core.errors import (
     clipped,
 )
 from mcp_runtime.core.features import RootsList
-from mcp_runtime.core.handlers import Context, Handlers, answer_with
+from mcp_runtime.core.handlers import Context, Handlers, Stub, answer_with
 from mcp_runtime.core.handshake.offer import (
     NotModern,
     Offer,
@@ -45,18 +45,7 @@ from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
 from mcp_runtime.core.settings import ClientOptions, Feature
 
-
-class Client(Protocol):
-    """A generated client, as far as the handshake uses it."""
-
-    __binding__: ClassVar[Binding]
-
-    def __init__(self, caller: Any, /) -> None:
-        """Create a client of a connection."""
-        ...
-
-
-ClientT = TypeVar("ClientT", bound=Client)
+ClientT = TypeVar("ClientT", bound=Stub)
 
 
 async def open_client(
@@ -80,7 +69,7 @@ class Opening:
         self._options = options
         self._bridges: Bridges | None = None
         self._wire: Wire | None = None
-        self._clients: Mapping[str, type[Client]] = {}
+        self._clients: Mapping[str, type[Stub]] = {}
         self._handlers: Mapping[str, Handlers] = {}
         self._connection: Connection
         self._offer: Offer
@@ -333,7 +322,7 @@ class Opening:
         extensions = self._peer.transport.extensions
         self._offer = Offer(connection, answered, features(self._options), self._options, extensions)
 
-    def _allowed(self) -> Mapping[str, type[Client]]:
+    def _allowed(self) -> Mapping[str, type[Stub]]:
         """Return the clients that the options allow, by revision.
 
         Raises:

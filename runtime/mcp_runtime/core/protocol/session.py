@@ -70,7 +70,7 @@ class Session:
     def __init__(self, side: Side, new_call: Callable[..., ReceivedCall]) -> None:
         self.side = side
         self._new_call = new_call
-        self.enter(_NEW)
+        self.enter(State.NEW)
         self.revision = ""
         self.accepts_batches = False
         self.ids_may_be_absent = False
@@ -90,7 +90,7 @@ class Session:
 
     def restart(self, *, has_handshake: bool) -> None:
         """Begin in another era, with or without a handshake to wait for."""
-        self.enter(_NEW if has_handshake else _READY)
+        self.enter(State.NEW if has_handshake else State.READY)
         if not has_handshake:
             self._rules = dispatch.MODERN[self.side]
 
@@ -100,7 +100,7 @@ class Session:
         Raises:
             LocalProtocolError: the lifecycle does not allow it now.
         """
-        if self.state is not _READY:
+        if self.state is not State.READY:
             self._check_sending(call.name, dispatch.REQUEST)
         if call.name == INITIALIZE:
             self._step(Step.ASK)
@@ -117,7 +117,7 @@ class Session:
         """
         if method == NOTIFICATIONS_INITIALIZED:
             self._step(Step.CONFIRM)
-        elif self.state is not _READY:
+        elif self.state is not State.READY:
             self._check_sending(method, dispatch.NOTIFICATION)
         return jsonrpc.write_notification(method, params)
 
@@ -127,7 +127,7 @@ class Session:
         Raises:
             LocalProtocolError: it is not open.
         """
-        self._close(call, _ACCEPT)
+        self._close(call, Step.ACCEPT)
         answer = jsonrpc.write_result(call.id, result)
         return answer if call.batch is None else self._answered(call.batch, call.id, answer)
 
@@ -215,7 +215,7 @@ class Session:
         if isinstance(message, Request):
             return self._receive_request(message, batch, channel)
         if isinstance(message, Result):
-            return self._receive_answer(message, _ACCEPT)
+            return self._receive_answer(message, Step.ACCEPT)
         if isinstance(message, Notification):
             return self._receive_notification(message)
         return self._receive_failure(message)
@@ -225,14 +225,14 @@ class Session:
         if (held := self.incoming.get(id_)) is not None:
             return self.in_use(request, is_same=held.channel is channel)
         action = self._rules.get(method, self._rules[dispatch.REQUEST])
-        if action is _REPORT:
+        if action is Action.REPORT:
             return _fault("a server must not send requests in this revision", method)
-        if action is _REFUSE or (batch is not None and action is _BEGIN):
+        if action is Action.REFUSE or (batch is not None and action is Action.BEGIN):
             reason = f"{method} is not allowed in state {self.state.value!r}: initialize first"
             if method == INITIALIZE:
                 reason = "initialize must be the first message, sent once, and not in a batch"
             return _fault(reason, method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
-        if action is _BEGIN:
+        if action is Action.BEGIN:
             self._step(Step.ASK)
         if batch is not None:
             batch.open += 1
@@ -242,13 +242,13 @@ class Session:
     def _receive_notification(self, notification: Notification) -> Event:
         method = notification.method
         action = self._rules.get(method, self._rules[dispatch.NOTIFICATION])
-        if action is _CANCEL:
+        if action is Action.CANCEL:
             return self._receive_cancelled(notification)
-        if action is _PROGRESS:
+        if action is Action.PROGRESS:
             return self._receive_progress(notification)
-        if action is _REFUSE:
+        if action is Action.REFUSE:
             return _fault(f"{method} is not allowed in state {self.state.value!r}", method)
-        if action is _CONFIRM:
+        if action is Action.CONFIRM:
             self._step(Step.CONFIRM)
         return notification
 
@@ -368,7 +368,7 @@ class Session:
 
     def _check_sending(self, method: str, kind: str) -> None:
         rules = dispatch.SESSION[self.side.other, self.state]
-        if rules.get(method, rules[kind]) is _REFUSE:
+        if rules.get(method, rules[kind]) is Action.REFUSE:
             self._forbid(method, f"not allowed in state {self.state.value!r}")
 
     def _step(self, step: Step) -> None:
@@ -384,8 +384,3 @@ class Session:
 def _fault(reason: str, method: str | None = None, pointer: str = "/method", *, answer: bytes = b"") -> Fault:
     """Return the fault of a message that is not allowed."""
     return Fault(INVALID_REQUEST, reason, method=method, pointer=pointer, is_message=True, answer=answer)
-
-
-_NEW, _READY, _ACCEPT = State.NEW, State.READY, Step.ACCEPT
-_BEGIN, _CONFIRM, _CANCEL, _PROGRESS = Action.BEGIN, Action.CONFIRM, Action.CANCEL, Action.PROGRESS
-_REFUSE, _REPORT = Action.REFUSE, Action.REPORT
