@@ -1,5 +1,6 @@
 """Changes of shapes that are easy to misjudge: the exact findings, and the pairs that break."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +33,15 @@ def schema(member: Any) -> dict[str, Any]:
 
 def json_changed(was: Any, is_: Any) -> list[tuple[str, str, str]]:
     return brief(compare_messages(read(schema(was)), read(schema(is_))))
+
+
+@pytest.mark.parametrize("keyword", ["contains", "propertyNames", "not"])
+def test_what_a_text_refers_to_is_the_schema_by_its_hash(keyword: str) -> None:
+    """The same words mean the same only in the same schema."""
+    some = {keyword: {"$ref": "#/$defs/InitializeResult"}}
+    rows = json_changed({"type": "string"}, {"type": "array", "items": {}, **some} if keyword == "contains" else some)
+    (new,) = [new for rule, _, new in rows if rule == "opaque-changed"]
+    assert re.fullmatch(r"\{.*\} in the schema [0-9a-f.]{8,15}", new)
 
 
 def without_params(params: str) -> str:

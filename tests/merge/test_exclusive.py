@@ -133,6 +133,34 @@ def test_what_types_express_needs_no_text(schema: Any) -> None:
     assert not read(schema)[1]
 
 
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"oneOf": [STRING, {**STRING, "minLength": 1}]}, "exactly one of string, string (min length 1)"),
+        (
+            {"type": "object", "oneOf": [{"required": ["x"]}, {"required": ["y"]}]},
+            'exactly one of {"required": ["x"]}, {"required": ["y"]}',
+        ),
+        (
+            {"oneOf": [{"minLength": 1}, {"pattern": "^a"}]},
+            'exactly one of {"minLength": 1}, {"pattern": "^a"}',
+        ),
+        (
+            {"oneOf": [{"type": "array", "contains": {"type": "null"}}, {"type": "array", "maxItems": 1}]},
+            'exactly one of any[] (max items 1), any[] ({"contains": {"type": "null"}})',
+        ),
+        (
+            {"type": "array", "items": {"type": "number"}, "contains": INTEGER, "minContains": 2},
+            '{"contains": {"type": "integer"}, "minContains": 2}',
+        ),
+    ],
+)
+def test_a_text_says_what_each_of_the_overlapping_types_is(schema: Any, text: str) -> None:
+    declarations, _ = read_json({"Whole": schema, **NAMED})
+    found = opaque_facts(protocol_of(build(declarations, "schema.json", Diagnostics())))
+    assert any(text in fact.opaque.text for fact in found)
+
+
 @pytest.mark.parametrize(("many", "is_text"), [(50, False), (100, True)])
 def test_alternatives_are_compared_up_to_a_bound(many: int, is_text: bool) -> None:
     ours, theirs = ({"anyOf": [tagged(f"{word}{number}") for number in range(many)]} for word in "ab")

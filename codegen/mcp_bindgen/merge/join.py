@@ -281,8 +281,11 @@ def _values(leaf: Shape) -> tuple[Shape, ...]:
 
 
 def _spell(shape: Shape) -> str:
-    bounds = spell_bounds(shape)
-    return f"{spell(shape)} ({bounds})" if bounds else spell(shape)
+    stated = shape.opaque.text if shape.opaque else ""
+    if is_any(shape) and stated:  # The text says it all.
+        return stated
+    more = ", ".join(filter(None, (spell_bounds(shape), stated)))
+    return f"{spell(shape)} ({more})" if more else spell(shape)
 
 
 def _label(part: Shape) -> str:

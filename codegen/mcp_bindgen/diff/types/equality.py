@@ -81,7 +81,8 @@ def stated(type_: TypeRef, protocol: Protocol) -> str:
             break
         type_ = target
     # What a text refers to may differ: only files that are equal are known to agree.
-    return "; ".join(f"{text} in {protocol.sources}" if "$ref" in text else text for text in found)
+    files = " and ".join(source.sha256[:12] for source in protocol.sources)
+    return "; ".join(f"{text} in the schema {files}" if "$ref" in text else text for text in found)
 
 
 def said(type_: TypeRef, protocol: Protocol) -> str:
