@@ -42,7 +42,11 @@ def test_a_prompt_shows_all_that_it_contains(
 
 @pytest.mark.parametrize(
     ("text", "error"),
-    [("{", "is not JSON"), ('{"mcpServers": ["a"]}', "/mcpServers: must be an object"), ("[]", "/: must be an object")],
+    [
+        ("{", "mcp.json: is not JSON: EOF while parsing an object at line 1"),
+        ('{"mcpServers": ["a"]}', "/mcpServers: must be an object"),
+        ("[]", "/: must be an object"),
+    ],
 )
 def test_a_configuration_that_is_wrong_is_one_line(cli: Cli, tmp_path: Path, text: str, error: str) -> None:
     config = tmp_path / "mcp.json"
@@ -78,3 +82,10 @@ def test_inspect_notes_items_that_are_not_valid(cli: Cli, tmp_path: Path) -> Non
     assert "1 tool\n" in printed
     assert r"note: tools/list: /tools/1 (t0\x1b): /inputSchema/type: Input should be 'object'" in printed
     assert printed.count("note: ") == 20 and "and 12 more notes (--format json has all)" in printed
+
+
+def test_a_program_that_never_serves_is_shown_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
+    entry = {"command": sys.executable, "args": ["-c", "print('no app.run()')"]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"a": entry}}))
+    seen = json.loads(cli("host", tmp_path / "mcp.json", "--format", "json").out)
+    assert seen["a"]["error"].endswith("exited with status 0; it does not serve: is app.run() missing?")

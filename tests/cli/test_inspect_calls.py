@@ -204,3 +204,10 @@ def test_a_name_that_clients_may_refuse_is_a_note(tmp_path: Path, cli: Cli) -> N
     assert notes == [
         "tools/list: clients may refuse the name 'my tool!'; it may have 1 to 128 of A-Z, a-z, 0-9, _, - and ."
     ]
+
+
+def test_a_tool_that_takes_no_arguments_says_so(tmp_path: Path, cli: Cli) -> None:
+    tool = "@app.tool()\ndef now() -> str:\n    'Say it.'\n    return 'now'\n"
+    (tmp_path / "server.py").write_text(f"from mcp_bindings import App\napp = App('x')\n{tool}")
+    error = cli("inspect", "--call", "now", "zone=x", tmp_path / "server.py", expect=2).err
+    assert error == "error: zone: now has no argument of that name; it takes no arguments\n"

@@ -191,6 +191,8 @@ def test_wrong_arguments_are_explained(server: Path, cli: Cli) -> None:
     assert "nothing.py: no such file" in cli("install", "nothing.py", expect=2).err
     assert "--env: must be NAME=VALUE" in cli("install", server, "--env", "x", expect=2).err
     assert "not for a URL" in cli("install", "http://localhost/mcp", "--env", "a=b", expect=2).err
+    told = cli("install", server, "--client", "claude", expect=2).err
+    assert "'--client': 'claude' is not one of " in told and told.endswith(" Did you mean claude-code?\n")
 
 
 COMMENTED = (

@@ -189,4 +189,4 @@ async def test_http_restarts_even_within_a_second_of_the_last_change(tmp_path: P
 
 
 def test_a_file_that_does_not_exist_is_refused(cli: Cli) -> None:
-    assert "no such Python file" in cli("run", "nothing.py", "--reload", expect=2).err
+    assert "no such file" in cli("run", "nothing.py", "--reload", expect=2).err

@@ -115,7 +115,7 @@ async def test_a_file_is_served_without_the_compiler(folder: Path) -> None:
             "bad.py: apq is not defined in it; say bad.py:app",
         ),
         ("from mcp_bindings.v2025_11_25 import App\na, b = App('a'), App('b')\n", "bad.py", "say which: bad.py:a"),
-        ("", "nothing.py", "nothing.py: no such Python file"),
+        ("", "nothing.py", "nothing.py: no such file"),
         (
             "from mcp_bindings.v2025_11_25 import App\napp = App('a')\n@app.tool()\ndef f(x):\n    pass\n",
             "bad.py",
@@ -227,6 +227,7 @@ def test_a_file_is_served_as_run_does(target: str, tmp_path: Path, cli: Cli) -> 
     (tmp_path / "sum.py").write_text(SUM)
     words = (tmp_path / "sum.py" if target == "absolute" else target, "a=1", "b=2")
     assert cli("inspect", "--call", "add", *words).out == "3\n"
+    assert cli("inspect", "--call", "add", *words[1:], words[0]).out == "3\n"
     assert "add" in cli("inspect", words[0]).out
 
 

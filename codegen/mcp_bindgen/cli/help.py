@@ -1,5 +1,6 @@
 """The layout of help: commands grouped by task, with an example and the documentation, and a command after ``--``."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +11,7 @@ from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
 from mcp_bindgen.cli.docs import page_name
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ingest.sources import is_url
 
 _LABEL_WIDTH = 10
@@ -53,6 +54,17 @@ class Task:
 
 class PlainCommand(TyperCommand):
     """A command whose help names arguments as they are typed, without the types of its Python function."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; an error names the choice that was meant."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            given, *choices = re.findall("'([^']*)'", error.message) or [""]
+            if choices and (hint := did_you_mean(given, choices, 1)):
+                error.message = f"{error.message} {hint.capitalize()}"
+            raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line."""

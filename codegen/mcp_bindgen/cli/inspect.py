@@ -127,16 +127,17 @@ def inspect(
 def _parted(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the server, as a URL or a command, and the arguments for the call."""
     urls = [word for word in words if is_url(word)]
-    file = [] if urls else _file(words[0]) if words else []
+    name = next((word for word in words if "=" not in word and not is_url(word)), "")
+    file = [] if urls else _file(name)
     if len(urls) + bool(file) + bool(behind) > 1:
         raise InputError.at(_HERE, "give one server: a file, a URL, or a program after --")
-    return [*urls, *file, *behind], [word for word in words[bool(file) :] if not is_url(word)]
+    return [*urls, *file, *behind], [word for word in words if not is_url(word) and not (file and word == name)]
 
 
 def _file(word: str) -> list[str]:
     """Return the command that serves a file, given as `run` takes it; empty for any other word."""
     path, variable = split_target(word)
-    if "=" in word or path.suffix != ".py":
+    if path.suffix != ".py":
         return []
     if not path.is_file():
         raise InputError.at(path, "no such file")

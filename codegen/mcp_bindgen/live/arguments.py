@@ -28,7 +28,8 @@ def parse_arguments(tool: Mapping[str, Any], pairs: Sequence[str]) -> dict[str, 
     properties = as_object(schema.get("properties"))
     found: dict[str, Any] = {}
     for name, text in _split(pairs):
-        if name not in properties and properties and not schema.get("additionalProperties"):
+        is_closed = properties or schema.get("additionalProperties") is False
+        if name not in properties and is_closed and not schema.get("additionalProperties"):
             raise _unknown(str(tool.get("name")), name, list(properties))
         found[name] = read_value(name, text, as_object(properties.get(name)), schema)
     for name in as_list(schema.get("required")):
@@ -129,5 +130,5 @@ def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
 
 def _unknown(holder: str, name: str, names: list[str]) -> InputError:
     known = ", ".join(clip(one, MAX_TEXT) for one in names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
-    hint = did_you_mean(name, names, 1) or f"it takes {known or 'none'}"
+    hint = did_you_mean(name, names, 1) or f"it takes {known or 'no arguments'}"
     return InputError.at(name, f"{holder} has no argument of that name; {hint}")

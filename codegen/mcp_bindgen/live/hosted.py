@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.live.target import Endpoint, authorizer, is_unauthorized, login_to
+from mcp_bindgen.live.target import Command, Endpoint, authorizer, with_remedy
 
 
 def look(
@@ -55,7 +55,7 @@ async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
         return {
             name: {
                 "state": server.state,
-                "error": _with_advice(server.error, server.entry.url),
+                "error": _with_remedy(server.error, server.entry),
                 "revision": server.revision,
                 "tools": [tool.name for tool in tools if tool.server == name],
                 "unusable": [f"{each}: {item}" for each, items in server.unusable.items() for item in items],
@@ -64,8 +64,5 @@ async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
         }
 
 
-def _with_advice(error: str | None, url: str) -> str | None:
-    """Return an error with the command that signs in to the server, if it needs that."""
-    if error is None or not url or not is_unauthorized(error):
-        return error
-    return f"{error}; run: {login_to(Endpoint(url=url))}"
+def _with_remedy(error: str | None, entry: Any) -> str | None:
+    return error and with_remedy(error, Endpoint(url=entry.url) if entry.url else Command(words=entry.command))

@@ -116,6 +116,13 @@ def is_unauthorized(error: str) -> bool:
     return _UNAUTHORIZED.search(error) is not None
 
 
+def with_remedy(error: str, target: Target) -> str:
+    """Return the error of a connection with what to do about it, if that is known."""
+    if isinstance(target, Endpoint):
+        return f"{error}; run: {login_to(target)}" if is_unauthorized(error) else error
+    return f"{error}; it does not serve: is app.run() missing?" if error.endswith("exited with status 0") else error
+
+
 class Said:
     """A server's output to show if it fails: its last lines on standard error, and protocol violations.
 
@@ -222,14 +229,10 @@ def talk(
         lines: Sequence[str] = _once(said.lines) or rest
         # The last words of a server that died are in the message as well.
         first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
-        if isinstance(target, Endpoint) and is_unauthorized(first):
-            first = f"{first}; run: {login_to(target)}"
-        elif told := next((line for line in lines if line.startswith(_SERVES)), ""):
+        if told := next((line for line in lines if line.startswith(_SERVES)), ""):
             place, _, reason = told.removeprefix(_SERVES).partition(": ")
             raise InputError.at(Location(source=place), reason) from None
-        elif first.endswith("exited with status 0"):
-            first = f"{first}; it does not serve: is app.run() missing?"
-        raise InputError.at(where, f"{failed}: {first}", lines=lines) from None
+        raise InputError.at(where, f"{failed}: {with_remedy(first, target)}", lines=lines) from None
 
 
 def _once(lines: Sequence[str]) -> Sequence[str]:

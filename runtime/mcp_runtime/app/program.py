@@ -170,7 +170,7 @@ def _is_class_of_servers(value: object) -> bool:
 def _existing(target: str) -> Path:
     path, _ = split_target(target)
     if not path.is_file():
-        raise Unusable(f"{path}: no such Python file")
+        raise Unusable(f"{path}: no such file")
     return path
 
 
@@ -195,9 +195,9 @@ def _load(path: Path) -> ModuleType:
     Raises:
         Unusable: it cannot be read, or fails; says where.
     """
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise Unusable(f"{path}: no such Python file")
+    spec = importlib.util.spec_from_file_location(path.stem, _existing(str(path)))
+    if spec is None or spec.loader is None:
+        raise Unusable(f"{path} is not a .py file")
     if reason := foreign_import(path):
         raise Unusable(f"{path}: {reason}")
     module = importlib.util.module_from_spec(spec)
@@ -205,18 +205,19 @@ def _load(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except SyntaxError as error:
-        raise Unusable(f"{error.filename}:{error.lineno}: {error.msg}") from None
     except (Exception, SystemExit) as error:
         if isinstance(error, AuthorError):
             raise Unusable(str(error)) from None
-        hint = "; install it where this command runs" if isinstance(error, ModuleNotFoundError) else ""
-        raise Unusable(f"{_place(path, error)}: {type(error).__name__}: {error}{hint}") from None
+        from mcp_runtime.app.advice import described
+
+        raise Unusable(f"{_place(path, error)}: {described(error)}") from None
     return module
 
 
 def _place(path: Path, error: BaseException) -> str:
-    """Return the last line of the file that led to an error."""
+    """Return the last line of the file that led to an error, or the line of an error of syntax."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename) == path or frame.filename == str(path.resolve())]
     return f"{path}:{lines[-1]}" if lines else str(path)

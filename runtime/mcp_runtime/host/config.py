@@ -145,7 +145,8 @@ def read_file(path: Path, inputs: Inputs | None = None) -> tuple[ServerEntry, ..
     try:
         return parse(read(without_comments(text).encode()), inputs, source=str(path), folder=path.parent)
     except NotIJson as error:
-        raise ConfigurationError(f"{path}: is not JSON: {clipped(str(error), 200)}") from None
+        reason = str(error).removeprefix("not JSON: ")
+        raise ConfigurationError(f"{path}: is not JSON: {clipped(reason, 200)}") from None
 
 
 def without_comments(text: str) -> str:
