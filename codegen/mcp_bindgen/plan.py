@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
-from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.diagnostics import Diagnostics, Location, refuse_endless_chains
 from mcp_bindgen.emit.header import extension_header, revision_header
 from mcp_bindgen.emit.python.extension import extension_pages, extension_view
@@ -136,7 +134,7 @@ class _Planner:
         home, command = self._request.home, self._request.root_command
         names = {package.folder.name for package in packages}
         there = {*names, *packages_in(home)} if self._request.partial else names
-        bridges = emit_bridges(self._bridged(there), command, self._templates)
+        bridges = self._bridges(there)
         passed_on = () if self._request.chosen_place else door().names
         for package in packages if passed_on else ():
             if package.folder.name == max(there):
@@ -146,7 +144,7 @@ class _Planner:
             files = dict(root)
             for package in packages:
                 files |= {f"{package.folder.name}/{name}": text for name, text in package.files.items()}
-            files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
+            files |= {f"{folder}/{name}": text for folder, texts in bridges.items() for name, text in texts.items()}
             for package in extensions:
                 files |= {f"{EXTENSIONS}/{package.folder.name}/{name}": text for name, text in package.files.items()}
             if extensions:
@@ -156,16 +154,22 @@ class _Planner:
             return
         for package in packages:
             yield Tree(folder=package.folder, files=package.files)
-        if bridges:
-            yield Tree(folder=home / BRIDGES, files=bridges)
+        for folder, texts in bridges.items():
+            yield Tree(folder=home / folder, files=texts)
         yield Tree(folder=home, files=root, extent=Extent.TOP)
 
-    def _bridged(self, folders: set[str]) -> list[Protocol]:
-        """Return the released revisions from the oldest to the newest package present, including gaps."""
+    def _bridges(self, folders: set[str]) -> dict[str, dict[str, str]]:
+        """Return the folder of the bridges with its files, empty unless two released revisions are present.
+
+        They lead from the oldest to the newest package present, including gaps.
+        """
         there = [revision_folder(protocol.revision) in folders for protocol in self._released]
         if sum(there) < 2:
-            return []
-        return self._released[there.index(True) : len(there) - there[::-1].index(True)]
+            return {}
+        from mcp_bindgen.bridge.emit import FOLDER, emit_bridges  # loads the comparison of revisions
+
+        bridged = self._released[there.index(True) : len(there) - there[::-1].index(True)]
+        return {FOLDER: emit_bridges(bridged, self._request.root_command, self._templates)}
 
 
 def _named(protocol: Protocol) -> Protocol:

@@ -32,10 +32,8 @@ def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple
 
 
 def emit_bridges(protocols: Sequence[Protocol], command: str, templates: Templates) -> dict[str, str]:
-    """Return the files of the package of conversions by path, empty if there are fewer than two revisions."""
+    """Return the files of the package of conversions between two revisions or more, by path."""
     bridges = derive_all(protocols)
-    if not bridges:
-        return {}
     pages = list(map(table_page, bridges))
     revisions = sorted(protocols, key=lambda p: p.revision)
     packages = {p.revision: revision_folder(p.revision) for p in revisions}
