@@ -149,10 +149,6 @@ class TestVerify:
         assert "no such revision" in cli("verify", "1999", "--against", official_schema("2025-06-18"), expect=2).err
         assert "no such file" in cli("verify", "2025-06-18", "--against", "absent", expect=2).err
 
-    def test_schema_is_the_same_as_against(self, cli: Cli) -> None:
-        place = official_schema("2025-11-25")
-        assert cli("verify", "2025-11-25", "--schema", place).out == cli("verify", "2025-11-25", "--against", place).out
-
 
 class TestErrata:
     def test_files(self, cli: Cli, tmp_path: Path) -> None:

@@ -107,3 +107,43 @@ def test_an_option_has_one_unit_in_all_commands() -> None:
             if option.param_type_name == "option" and not option.is_flag:
                 units.setdefault(option.opts[0], set()).add(option.metavar)
     assert {name for name, known in units.items() if len(known) > 1} == UNITS_VARY.keys()
+
+
+WORDS_VARY = {
+    "--all": "errata prints every difference; reports of changes show what is harmless",
+    "--extension": "an extension to generate may be in a file; one to compare is named",
+    "--fail-on": "impact has changes, diff breaks, and tools check breaks that are not proven",
+    "--format": "issue needs an explanation",
+    "--from": "an older version of the protocol, or a saved list of tools",
+    "--http": "mock serves, run needs an extra for it, and proxy takes clients over it",
+    "--lock": "the file to write, to compare with, or to serve",
+    "--out": "a folder, a page, or a module",
+    "--package": "the package to write, or that of the bindings to use",
+    "--revision": "the revision to show, to judge, to speak, or of a schema",
+}
+"""Options that are described differently by some commands, and why."""
+
+
+def test_an_option_has_one_name_and_one_description_in_all_commands() -> None:
+    words: dict[str, set[str]] = {}
+    for path, command in ALL.items():
+        for option in command.params:
+            if option.param_type_name == "option":
+                assert len(option.opts) == 1 + any(len(name) == 2 for name in option.opts), f"{path} {option.opts}"
+                words.setdefault(option.opts[0], set()).add(option.help)
+    assert {name for name, known in words.items() if len(known) > 1} == WORDS_VARY.keys()
+
+
+def test_an_option_that_may_be_repeated_says_so() -> None:
+    silent = [
+        (" ".join(path), option.opts[0])
+        for path, command in ALL.items()
+        for option in command.params
+        if option.param_type_name == "option" and option.multiple and "repeat" not in option.help
+    ]
+    assert silent == []
+
+
+def test_run_describes_its_options_as_other_commands_do(cli: Cli) -> None:
+    port = next(option for option in ALL["mock",].params if option.opts[0] == "--port")
+    assert port.help in " ".join(cli("run", "--help").out.split())

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 import typer
 
 from mcp_bindgen.cli.help import one_server
-from mcp_bindgen.cli.options import BaselineOption, OutputOption, revision_option
+from mcp_bindgen.cli.options import BaselineOption, OutputOption, revision_option, seed_option
 from mcp_bindgen.cli.output import answer_document, progress, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError
@@ -37,13 +37,13 @@ def check(
     ] = None,
     tools: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB", help="Also call tools of these names, beside those marked read-only."),
+        typer.Option(metavar="GLOB", help="Call tools of these names, too, not only read-only ones; repeat for more."),
     ] = None,
     arguments: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known good arguments: JSON, lists of objects by tool.")
     ] = None,
     calls: Annotated[int, typer.Option(min=0, metavar="N", help="The maximum number of calls of tools.")] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the order in which arguments are tried.")] = 0,
+    seed: Annotated[int, seed_option()] = 0,
     robust: Annotated[bool, typer.Option("--robust", help="Also send hostile messages, and many at once.")] = False,
     env: EnvOption = None,
     header: HeaderOption = None,

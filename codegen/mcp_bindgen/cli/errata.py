@@ -21,7 +21,9 @@ def errata(
     schema: SchemaOption = None,
     all_: Annotated[bool, typer.Option("--all", help="Print every difference in every revision.")] = False,
     quiet: QuietOption = False,
-    format_: Annotated[IssueFormat, typer.Option("--format", help="issue is Markdown to file upstream.")] = "text",
+    format_: Annotated[
+        IssueFormat, typer.Option("--format", help="Output format; issue is Markdown to file upstream.")
+    ] = "text",
 ) -> None:
     """List the differences between the official schema.json and schema.ts.
 

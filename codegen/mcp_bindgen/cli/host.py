@@ -25,7 +25,7 @@ def host(
 ) -> None:
     """Start or reach all servers of a configuration, and show their states and tools.
 
-    Exits with 1 if a server with ``required`` failed.
+    The exit status is 1 if a server that is marked `required` failed.
     """
     from mcp_bindgen.live.hosted import look
 

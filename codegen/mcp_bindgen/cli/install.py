@@ -53,7 +53,7 @@ def install(
         str | None, typer.Option(metavar="KEY", help="The object that holds the servers (default mcpServers).")
     ] = None,
     env: EnvOption = None,
-    uv: Annotated[bool, typer.Option("--uv", help="Start it by uv, in the project of the file.")] = False,
+    uv: Annotated[bool, typer.Option("--uv", help="Start it with uv, in the project of the file.")] = False,
 ) -> None:
     """Print the entry of a server in the configuration of a desktop client or an editor, or write it there.
 

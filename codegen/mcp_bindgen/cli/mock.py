@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import PackageOption, revision_option
+from mcp_bindgen.cli.options import PackageOption, port_option, revision_option, seed_option
 from mcp_bindgen.diagnostics import InputError, count
 
 
@@ -18,7 +18,7 @@ def mock(
     session: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A session that `mcp-bindgen proxy --record FILE` recorded.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="The seed of the generated results.")] = None,
+    seed: Annotated[int | None, seed_option()] = None,
     examples: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Results of tools (JSON), instead of those that are made up.")
     ] = None,
@@ -36,7 +36,7 @@ def mock(
     http: Annotated[bool, typer.Option("--http", help="Serve over HTTP, on this machine.")] = False,
     port: Annotated[
         int | None,
-        typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on (default 8000; 0 picks a free one)."),
+        port_option(),
     ] = None,
 ) -> None:
     """Serve the tools of a lock file, or answer as in a recorded session, in every revision.

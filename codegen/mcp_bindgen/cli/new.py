@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from mcp_bindgen.cli.options import port_option
 from mcp_bindgen.diagnostics import InputError, refuse_os_errors
 from mcp_bindgen.live.serving import serve_file, split_target, why_foreign
 from mcp_bindgen.paths import shown, write_file
@@ -79,9 +80,9 @@ def new(
 def dev(
     server: Annotated[str, typer.Argument(metavar="FILE[:NAME]", help="The server, as `run` takes it.")],
     *,
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on without npx.")] = 8000,
+    port: Annotated[int, port_option()] = 8000,
 ) -> None:
-    """Serve a file with reload, in the official inspector if npx is installed; otherwise over HTTP.
+    """Serve a file with reload, in the official inspector if npx is installed; otherwise over HTTP, on --port.
 
     The inspector starts the server; npx downloads it the first time. A change of a Python file in the folder restarts
     the server.

@@ -61,12 +61,23 @@ OutputOption: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")
 ]
 MaskOption: TypeAlias = Annotated[bool, typer.Option("--mask/--no-mask", help="Print *** in place of secrets.")]
-FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text for people, json for programs.")]
+FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="Output format.")]
 QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 VerboseOption: TypeAlias = Annotated[bool, typer.Option("--verbose", "-v", help="Print every warning and note.")]
 StrictOption: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Treat schema constructs that cannot be expressed exactly as errors.")
 ]
+
+
+def port_option() -> Any:
+    """Return the option for the port of a command that listens on 8000 by default."""
+    help_ = "Port to listen on (default 8000; 0 picks a free one)."
+    return typer.Option(metavar="PORT", min=0, max=65535, show_default=False, help=help_)
+
+
+def seed_option() -> Any:
+    """Return the option for the seed of what a command makes up."""
+    return typer.Option(metavar="N", help="Seed for generated values.")
 
 
 def load(

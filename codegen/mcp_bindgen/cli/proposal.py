@@ -41,13 +41,16 @@ def proposal(
     ],
     base: Annotated[
         list[str] | None,
-        revision_option("What it branched from; repeat it if each proposal has its own. The newest by default."),
+        revision_option(
+            "The revision that it branched from; repeat it if each proposal has its own (default: the newest)."
+        ),
     ] = None,
     onto: Annotated[
         str | None, revision_option("Apply what is proposed to this one; by default to the first base.")
     ] = None,
     text: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="The prose of the proposal; name what it leaves out.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="The prose of the proposals, to report what it leaves out; repeat for more."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help=f"Write the schema.ts and the package {PACKAGE} to this folder.")
@@ -55,7 +58,9 @@ def proposal(
     everything: AllOption = False,
     output: OutputOption = None,
     quiet: QuietOption = False,
-    format_: Annotated[IssueFormat, typer.Option("--format", help="issue is Markdown to file upstream.")] = "text",
+    format_: Annotated[
+        IssueFormat, typer.Option("--format", help="Output format; issue is Markdown to file upstream.")
+    ] = "text",
 ) -> None:
     """Show what a proposal changes, what its text leaves out, what peers of its base get, and what is left to write.
 

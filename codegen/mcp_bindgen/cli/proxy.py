@@ -16,7 +16,7 @@ from typing import Annotated, Final
 import typer
 
 from mcp_bindgen.cli.help import one_server
-from mcp_bindgen.cli.options import FormatOption, MaskOption
+from mcp_bindgen.cli.options import FormatOption, MaskOption, port_option
 from mcp_bindgen.cli.tool_sources import HeaderOption
 from mcp_bindgen.diagnostics import InputError, count
 from mcp_bindgen.ingest.sources import is_url
@@ -28,9 +28,7 @@ def proxy(
     *,
     context: typer.Context,
     url: Annotated[str | None, typer.Argument(metavar="URL", help="The server, to be reached over HTTP.")] = None,
-    port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on (0 picks a free one).")
-    ] = 8000,
+    port: Annotated[int, port_option()] = 8000,
     stdio: Annotated[
         bool, typer.Option("--stdio", help="The client of a URL uses standard input and output, not HTTP.")
     ] = False,

@@ -22,15 +22,20 @@ FromOption: TypeAlias = Annotated[
 ]
 ServerOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--server", metavar="NAME", help="A server from [tool.mcp-bindgen.tools]; by default all."),
+    typer.Option(
+        "--server", metavar="NAME", help="A server of [tool.mcp-bindgen.tools]; repeat for more (default: all)."
+    ),
 ]
 EnvOption: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="An environment variable for the server.")
+    list[str] | None,
+    typer.Option("--env", metavar="NAME=VALUE", help="An environment variable for the server; repeat for more."),
 ]
 HeaderOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--header", metavar="NAME=env:VARIABLE", help="A header for a server with a URL, from an environment variable."
+        "--header",
+        metavar="NAME=env:VARIABLE",
+        help="A header for a server with a URL; repeat for more.",
     ),
 ]
 CwdOption: TypeAlias = Annotated[

@@ -149,7 +149,7 @@ def check(
     ] = None,
     impact: Annotated[
         list[Path] | None,
-        typer.Option(metavar="PATH", help="List the lines of this code that the changes affect. Repeatable."),
+        typer.Option(metavar="PATH", help="List the lines of this code that the changes affect; repeat for more."),
     ] = None,
     everything: options.AllOption = False,
     fail_on: Annotated[

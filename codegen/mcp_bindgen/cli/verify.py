@@ -18,7 +18,7 @@ from mcp_bindgen.ingest.sources import read_source
 def verify(
     revision: Annotated[str, revision_argument("REVISION", "A released revision, or a shipped extension.")],
     official: Annotated[
-        str, typer.Option("--schema", "--against", metavar="FILE_OR_URL", help="An official schema.json or schema.ts.")
+        str, typer.Option("--against", metavar="FILE_OR_URL", help="An official schema.json or schema.ts.")
     ],
     quiet: QuietOption = False,
     verbose: VerboseOption = False,

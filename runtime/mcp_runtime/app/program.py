@@ -75,10 +75,11 @@ def serve_file(
     target = parser.add_argument_group("Arguments")
     target.add_argument("target", metavar="FILE[:NAME]", help="A Python file, and the variable if it defines several.")
     add = parser.add_argument_group("Options").add_argument
-    add("--http", action="store_true", help="Serve over HTTP (needs mcp-bindings[http]).")
-    add("--host", metavar="HOST", help="Address to listen on with --http (default 127.0.0.1).")
-    add("--port", metavar="PORT", type=int, help="Port to listen on with --http (default 8000; 0 picks a free one).")
-    allowed_help = "Host name that clients may use with --http; repeat for more (default: those of this machine)."
+    http_help = "Serve over HTTP (needs mcp-bindings[http]); --host, --port and --allowed-host are for it."
+    add("--http", action="store_true", help=http_help)
+    add("--host", metavar="HOST", help="Address to listen on (default 127.0.0.1).")
+    add("--port", metavar="PORT", type=int, help="Port to listen on (default 8000; 0 picks a free one).")
+    allowed_help = "Host name that clients may use; repeat for more (default: those of this machine)."
     add("--allowed-host", action="append", metavar="NAME", help=allowed_help)
     if reload is not None:
         add(
