@@ -10,7 +10,7 @@ from bridge.messages import REVISIONS, bridges, runtime_table
 from differential.subjects import subject
 from mcp_bindgen.bridge.derive import derive
 from mcp_bindgen.bridge.emit import derive_all, kinds
-from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS, Entry, Row, Rows
+from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS, Decision, Entry, Rows
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.wire.compare import compare_messages
@@ -86,7 +86,9 @@ def test_no_row_is_stale() -> None:
 
 
 def test_a_row_that_fits_nothing_is_stale_and_an_error() -> None:
-    stale = Row(rule="union-member-added", places=("Moon",), value="Crater", kind="moon", says="gone", reason="none")
+    stale = Decision(
+        rule="union-member-added", places=("Moon",), value="Crater", kind="moon", says="gone", reason="none"
+    )
     rows = Rows([*ROWS, stale])
     protocols = [subject(revision).protocol for revision in REVISIONS]
     with pytest.raises(ValueError, match="union-member-added Moon Crater"):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_bindgen.cli.output import table, wrapped
-from mcp_bindgen.live.target import Said
+from mcp_bindgen.live.target import ServerOutput
 from mcp_bindgen.tool_clients.listing import spell_arguments
 from support.at_terminal import at_terminal
 from support.command import Cli
@@ -79,7 +79,7 @@ def test_a_form_is_filled_in_at_a_terminal(revision: str, monkeypatch: pytest.Mo
 
 
 async def test_the_timeout_stops_while_a_person_answers() -> None:
-    said = Said()
+    said = ServerOutput()
     async with asyncio.timeout(0.2) as said.limit:
         with said.paused():
             await asyncio.sleep(0.5)

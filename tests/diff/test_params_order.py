@@ -9,7 +9,7 @@ import pytest
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rules.definitions import PARAMS_REORDERED
 from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.impact.bindings import Package
+from mcp_bindgen.impact.bindings import RevisionBindings
 from mcp_bindgen.impact.marks import Marks, UseKind
 from mcp_bindgen.ir.nodes import Protocol
 from support.findings import definitions_between
@@ -58,12 +58,12 @@ def found(old: Protocol, new: Protocol) -> list[Finding]:
     return [f for f in compare_definitions(old, new) if f.rule is PARAMS_REORDERED]
 
 
-def order(package: Package, function: str) -> list[str]:
+def order(package: RevisionBindings, function: str) -> list[str]:
     """Return the parameters that a generated function takes by position."""
     return [each.field for each in package.stubs["ConnectedClient"][function].signature.positional if each.field]
 
 
-def properties(package: Package) -> set[str]:
+def properties(package: RevisionBindings) -> set[str]:
     return {field.name for field in package.classes["DoRequestParams"].every_field}
 
 
@@ -72,7 +72,7 @@ def test_it_is_found_where_a_call_by_position_passes_other_properties(function: 
     """Judged by the generated signatures: arguments that still exist arrive as others, or are too many."""
     broken = 0
     for old, new in pairs(300 if cases >= 3000 else 40):
-        before, after = Package(old), Package(new)
+        before, after = RevisionBindings(old), RevisionBindings(new)
         kept = [name for name in order(before, function) if name in properties(after)]
         changed = kept != order(after, function)[: len(kept)]
         assert bool(found(old, new)) is changed, (kept, order(after, function))
@@ -84,7 +84,7 @@ def test_impact_lists_the_calls() -> None:
     old, new = (
         read(asking(params, extends=False)) for params in (["a: string;", "b: string;"], ["b: string;", "a: string;"])
     )
-    marks = Marks(compare_definitions(old, new), Package(old), Package(new))
+    marks = Marks(compare_definitions(old, new), RevisionBindings(old), RevisionBindings(new))
     affected = {str(name) for finding, name in marks.names if finding.rule is PARAMS_REORDERED}
     assert affected == {"ConnectedClient.do", "ConnectedClient.notify_done"}
     name = next(name for _, name in marks.names if name.member == "do")

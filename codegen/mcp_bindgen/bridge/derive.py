@@ -9,7 +9,7 @@ them; the generator works without the runtime.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_bindgen.bridge.rows import RULE_SESSION, RULE_SPLIT, Entry, Row, Rows
+from mcp_bindgen.bridge.rows import RULE_SESSION, RULE_SPLIT, Decision, Entry, Rows
 from mcp_bindgen.bridge.shapes import Shapes, call
 from mcp_bindgen.diff.sites import BoundSite
 from mcp_bindgen.diff.types.equality import renamed
@@ -226,7 +226,7 @@ class _Derivation:
         fallback = self._decided(rule, place, readings, row, is_new=is_new)
         return call("Alone", shape=self._shapes[is_new].shape(leaf), fallback=fallback)
 
-    def _decided(self, rule: str, place: str, readings: tuple[str, str], row: Row | None, *, is_new: bool) -> Call:
+    def _decided(self, rule: str, place: str, readings: tuple[str, str], row: Decision | None, *, is_new: bool) -> Call:
         """Return how to treat something that one side cannot express: as a row says, or by refusing it."""
         way = "down" if is_new else "up"
         if row is None:

@@ -16,7 +16,7 @@ ERA = "era"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Decision:
     """One decision; the file describes its fields."""
 
     rule: str
@@ -71,8 +71,8 @@ class Entry:
     reason: str = ""
 
 
-def _read(tables: dict[str, list[dict[str, Any]]]) -> tuple[tuple[Row, ...], tuple[FramingRow, ...]]:
-    rows = tuple(Row(places=tuple(row.pop("places")), **row) for row in tables["rows"])
+def _read(tables: dict[str, list[dict[str, Any]]]) -> tuple[tuple[Decision, ...], tuple[FramingRow, ...]]:
+    rows = tuple(Decision(places=tuple(row.pop("places")), **row) for row in tables["rows"])
     framing = tuple(
         FramingRow(
             place=place,
@@ -95,11 +95,11 @@ NAMES: Mapping[str, str] = _FILE["names"]
 class Rows:
     """Looks up rows, and records which of them matched."""
 
-    def __init__(self, rows: Iterable[Row] = ROWS) -> None:
+    def __init__(self, rows: Iterable[Decision] = ROWS) -> None:
         self._rows = tuple(rows)
         self._used: set[tuple[int, str]] = set()
 
-    def find(self, rule: str, place: str, value: str) -> Row | None:
+    def find(self, rule: str, place: str, value: str) -> Decision | None:
         """Return the row that covers a difference, or None."""
         for index, row in enumerate(self._rows):
             if row.fits(rule, place, value):

@@ -21,7 +21,7 @@ from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.serving import split_target, why_foreign
 
 if TYPE_CHECKING:
-    from mcp_bindgen.live.target import Said
+    from mcp_bindgen.live.target import ServerOutput
 
 _HERE = "inspect"
 MAX_TOLD = 500
@@ -87,7 +87,7 @@ def inspect(
     if is_watched and server.command and (kept := kept_variables(server.env)):
         tell(f"environment variables that the server does not get (--env NAME=VALUE): {', '.join(kept)}")
 
-    async def visit(said: "Said") -> dict[str, Any]:
+    async def visit(said: "ServerOutput") -> dict[str, Any]:
         visiting = Visit(
             target_of(server),
             said,

@@ -9,7 +9,7 @@ from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
 
 if TYPE_CHECKING:
-    from mcp_bindgen.live.target import Said
+    from mcp_bindgen.live.target import ServerOutput
 
 SECONDS: Final = 360.0
 """Seconds for a whole sign-in, in which a person has five minutes."""
@@ -38,7 +38,7 @@ def login(
         raise InputError.at("login", "--client-id and --issuer belong together")
     target = Endpoint(url=url, sign_in=SignIn(client_id=client_id, issuer=issuer, scopes=tuple(scope or ())))
 
-    async def visit(said: "Said") -> str:
+    async def visit(said: "ServerOutput") -> str:
         return await Visit(target, said, timeout=SECONDS).greet()
 
     name = talk(target, visit, timeout=SECONDS, failed="signing in failed")

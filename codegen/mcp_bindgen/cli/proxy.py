@@ -55,7 +55,7 @@ def proxy(
     """
     from mcp_bindgen.live.proxy import run_proxy
     from mcp_bindgen.live.record import Recorder
-    from mcp_bindgen.live.report import Report
+    from mcp_bindgen.live.report import FindingLines
     from mcp_bindgen.live.target import Endpoint
     from mcp_bindgen.tool_clients.servers import headers
 
@@ -71,7 +71,7 @@ def proxy(
     if http and shutil.which(words[0]) is None:
         raise InputError.at(words[0], "cannot be started: no such command, or not executable")
     with _opened(log) as out:
-        report = Report(out, mask=mask, as_json=format_ == "json")
+        report = FindingLines(out, mask=mask, as_json=format_ == "json")
         recorder = None if record is None else Recorder(record, mask=mask)
         take = None if recorder is None else recorder.take
         if url is not None and stdio:

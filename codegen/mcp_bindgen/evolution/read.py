@@ -27,7 +27,7 @@ _DECLARED = re.compile(r"\b(?:interface|type|enum)\s+(\w+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ProposalSide:
     """The base or the result: its name for the user, its schema.ts, and the revision that this states, if any."""
 
     name: str
@@ -47,8 +47,8 @@ class Side:
 class Sides:
     """The sides to compare, the types that the files declare, and the blocks of pages that were left out."""
 
-    base: Side
-    head: Side
+    base: ProposalSide
+    head: ProposalSide
     declared: frozenset[str]
     left_out: tuple[Diagnostic, ...] = ()
 
@@ -83,8 +83,8 @@ def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None)
         )
     facts = [known, *(change.head for change in each)]
     return Sides(
-        base=Side(name=target, source=_source(target), revision=known["revision"]),
-        head=Side(name=name, source=source, revision=revision),
+        base=ProposalSide(name=target, source=_source(target), revision=known["revision"]),
+        head=ProposalSide(name=name, source=source, revision=revision),
         declared=frozenset(declaration["name"] for side in facts for declaration in side["declarations"]),
         left_out=tuple(left_out),
     )

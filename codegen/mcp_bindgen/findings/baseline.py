@@ -129,7 +129,7 @@ def read_baseline(path: Path, day: date, known: Collection[str]) -> Baseline:
         if path.stat().st_size > MAX_BYTES:
             raise InputError.at(path, f"larger than {MAX_BYTES // 1024} KiB, the maximum size of a baseline")
     document = read_toml(path)
-    reader = _Reader(Location(source=str(path)), diagnostics, known)
+    reader = _BaselineReader(Location(source=str(path)), diagnostics, known)
     for key in sorted(document.keys() - {"accepted", "severity"}):
         reader.error(key, "unknown key; the keys are accepted and severity")
     rows = reader.rows(document.get("accepted", []))
@@ -138,7 +138,7 @@ def read_baseline(path: Path, day: date, known: Collection[str]) -> Baseline:
     return Baseline(source=str(path), rows=rows, severities=severities, today=day)
 
 
-class _Reader:
+class _BaselineReader:
     def __init__(self, where: Location, diagnostics: Diagnostics, known: Collection[str]) -> None:
         self._where = where
         self._rules = known

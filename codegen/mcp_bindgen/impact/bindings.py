@@ -212,7 +212,7 @@ class Bindings:
                     yield from self.methods(owner, carrier.method)
 
 
-class Package(Bindings):
+class RevisionBindings(Bindings):
     """The bindings of one revision."""
 
     def __init__(self, protocol: Protocol) -> None:

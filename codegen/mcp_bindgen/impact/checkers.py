@@ -25,7 +25,7 @@ _TROUBLE = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckerError:
     """What a checker says about a place in a file: its first and last line and column, which count from 1."""
 
     path: Path
@@ -97,9 +97,9 @@ class Checker:
 
     name: str
     command: Callable[[Job], list[str]]
-    reports: Callable[[Any, Path], Iterator[Report]]
+    reports: Callable[[Any, Path], Iterator[CheckerError]]
 
-    def run(self, job: Job) -> list[Report]:
+    def run(self, job: Job) -> list[CheckerError]:
         """Check the files of a job, and return what the checker reports.
 
         Raises:
@@ -176,12 +176,12 @@ def _ty(job: Job) -> list[str]:
     return [*command, *map(str, job.files)]
 
 
-def _from_ty(output: Any, root: Path) -> Iterator[Report]:
+def _from_ty(output: Any, root: Path) -> Iterator[CheckerError]:
     for found in output:
         location = found["location"]
         sides = (location["positions"][side] for side in ("begin", "end"))
         begin, end = ((int(side["line"]), int(side["column"])) for side in sides)
-        yield Report(root / location["path"], begin, end, str(found["description"]))
+        yield CheckerError(root / location["path"], begin, end, str(found["description"]))
 
 
 def _pyright(job: Job) -> list[str]:
@@ -215,12 +215,12 @@ def _pyright(job: Job) -> list[str]:
     return ["--project", str(config), "--outputjson"]
 
 
-def _from_pyright(output: Any, root: Path) -> Iterator[Report]:
+def _from_pyright(output: Any, root: Path) -> Iterator[CheckerError]:
     for found in output["generalDiagnostics"]:
         if "range" in found:
             sides = (found["range"][side] for side in ("start", "end"))
             begin, end = ((int(side["line"]) + 1, int(side["character"]) + 1) for side in sides)
-            yield Report(root / found["file"], begin, end, str(found["message"]))
+            yield CheckerError(root / found["file"], begin, end, str(found["message"]))
 
 
 def _pyrefly(job: Job) -> list[str]:
@@ -233,10 +233,10 @@ def _pyrefly(job: Job) -> list[str]:
     return [*command, *map(str, job.files)]
 
 
-def _from_pyrefly(output: Any, root: Path) -> Iterator[Report]:
+def _from_pyrefly(output: Any, root: Path) -> Iterator[CheckerError]:
     for found in output["errors"]:
         begin, end = (int(found["line"]), int(found["column"])), (int(found["stop_line"]), int(found["stop_column"]))
-        yield Report(root / found["path"], begin, end, str(found["description"]))
+        yield CheckerError(root / found["path"], begin, end, str(found["description"]))
 
 
 DEFAULT = "ty"

@@ -13,8 +13,8 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError, refuse_os_errors
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.emit.python.package import emit_root
 from mcp_bindgen.emit.python.render import Templates
-from mcp_bindgen.impact.bindings import Package, PythonName
-from mcp_bindgen.impact.checkers import DEFAULT, Checker, Job, Report, project_root
+from mcp_bindgen.impact.bindings import PythonName, RevisionBindings
+from mcp_bindgen.impact.checkers import DEFAULT, Checker, CheckerError, Job, project_root
 from mcp_bindgen.impact.marks import Marks, UseKind
 from mcp_bindgen.impact.modules import Module, Modules
 from mcp_bindgen.impact.names import Question, Scan
@@ -33,7 +33,7 @@ _UNKNOWN = re.compile(r"(^|\| )(Unknown|Any|unknown|Todo|@Todo|Divergent)\b")
 
 def marks_of(findings: Sequence[Finding], old: Protocol, new: Protocol) -> Marks:
     """Return what the findings between two revisions affect in code that uses the old bindings."""
-    return Marks(findings, Package(old), Package(new))
+    return Marks(findings, RevisionBindings(old), RevisionBindings(new))
 
 
 def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str], *, has_root: bool = False) -> None:
@@ -142,7 +142,7 @@ def _check(stubs: Stubs, modules: Modules, checker: Checker, job: Job, scan: Sca
         _answer(stubs.marks, question, types.get(question.asked, ""), scan)
 
 
-def _resolved(marks: Marks, module: Module, report: Report, note: Note) -> Iterator[Touched]:
+def _resolved(marks: Marks, module: Module, report: CheckerError, note: Note) -> Iterator[Touched]:
     """Iterate over the uses that a report on one mark is about: the arguments of a call each have their line."""
     is_method = note.name.owner in marks.old.callers and note.kind is not UseKind.CALL
     if (note.name.member and not is_method) or note.kind in (UseKind.NAME, UseKind.CALL):
@@ -239,7 +239,7 @@ def _probed(lines: list[str], nodes: Iterable[ast.expr]) -> Iterator[tuple[int, 
         lines[line - 1] = text + lines[line - 1].encode()[at:].decode("utf-8", "replace")
 
 
-def _run(checker: Checker, job: Job) -> Iterator[Report]:
+def _run(checker: Checker, job: Job) -> Iterator[CheckerError]:
     """Check the files of a job: a copy of the project if some of its files have another text."""
     if not job.texts:
         yield from checker.run(job)

@@ -12,7 +12,7 @@ from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.package import package_pages
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.spelling import ANY, DICT, NONE, STR, either, generic
-from mcp_bindgen.impact.bindings import EXTRA, Package, PythonName
+from mcp_bindgen.impact.bindings import EXTRA, PythonName, RevisionBindings
 from mcp_bindgen.impact.marks import Arguments, Findings, Marks, UseKind, what
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Ref, TypeRef, Union
 from mcp_bindgen.ir.spell import spell
@@ -45,7 +45,7 @@ class Stubs:
 
     def pages(self) -> Iterator[Page]:
         """Iterate over the pages of the package."""
-        assert isinstance(self.marks.old, Package)
+        assert isinstance(self.marks.old, RevisionBindings)
         modules = {f"{module.name}.py": module for module in self.marks.old.view.modules}
         for page in package_pages(self.marks.old.view):
             context = dict(page.context)

@@ -98,7 +98,7 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
             where.child("$schema"), f"{spell_value(dialect)} is not a known dialect; it is read as {DIALECTS[1]}"
         )
     stated = dialect.rstrip("#") if "$schema" in root and isinstance(dialect, str) else ""
-    reader = _Reader(source, Places(root, containers), stated == DRAFT_07, diagnostics)
+    reader = _SchemaReader(source, Places(root, containers), stated == DRAFT_07, diagnostics)
     return SchemaDocument(source=source, container=containers[0], declarations=reader.read(), dialect=stated, root=root)
 
 
@@ -106,10 +106,10 @@ def read_type(schema: object, name: str, source: str, diagnostics: Diagnostics) 
     """Read a standalone schema, such as that of a tool's arguments, and its internal references."""
     places = Places(as_object(schema), [])
     places.add(name, "", schema)
-    return _Reader(source, places, DRAFT_07 in str(as_object(schema).get("$schema")), diagnostics).read()
+    return _SchemaReader(source, places, DRAFT_07 in str(as_object(schema).get("$schema")), diagnostics).read()
 
 
-class _Reader:
+class _SchemaReader:
     """Turns the definitions of one file into declarations."""
 
     def __init__(self, source: str, places: Places, draft_07: bool, diagnostics: Diagnostics) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from mcp_bindgen.diagnostics import InputError, printable
 from mcp_bindgen.json_values import as_list, as_object, is_list
 from mcp_bindgen.live.arguments import read_value
-from mcp_bindgen.live.target import Said
+from mcp_bindgen.live.target import ServerOutput
 from mcp_bindgen.tool_clients.listing import MAX_SHOWN, spell_type, types_of
 
 _DECLINED: Final[Mapping[str, Any]] = {"action": "decline"}
@@ -25,7 +25,7 @@ class Forms:
         tell: prints a line.
     """
 
-    def __init__(self, said: Said, tell: Callable[[str], None]) -> None:
+    def __init__(self, said: ServerOutput, tell: Callable[[str], None]) -> None:
         self._said = said
         self._tell = tell
         self._turn = asyncio.Lock()

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import Said, Target, name_of, opened, probe_timeout, talk, target_of
+from mcp_bindgen.live.target import ServerOutput, Target, name_of, opened, probe_timeout, talk, target_of
 from mcp_bindgen.tool_clients.contract import Contract, make_contract, read_contract
 from mcp_bindgen.tool_clients.servers import Server
 
@@ -30,7 +30,7 @@ def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, fin
         return read_contract(server.source, diagnostics)
     target, probe = target_of(server), probe_timeout(timeout)
 
-    async def listed(said: Said) -> Contract:
+    async def listed(said: ServerOutput) -> Contract:
         info, tools, unusable = await _list(target, said, probe, declares=True)
         for one in unusable:
             diagnostics.warning(Location(source=str(info.get("name") or name_of(target))), f"{one}; skipped")
@@ -51,7 +51,7 @@ def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, fin
 
 
 async def _list(
-    target: Target, said: Said, probe: float, *, declares: bool
+    target: Target, said: ServerOutput, probe: float, *, declares: bool
 ) -> tuple[Mapping[str, Any], list[dict[str, Any]], Sequence[Any]]:
     """Return the name and version of a server, its tools, and what it lists that is not valid."""
     from mcp_runtime.tools import list_tools

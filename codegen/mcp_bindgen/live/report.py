@@ -21,7 +21,7 @@ _MAX_MASKED: Final = 65_536
 """The longest message, in bytes, whose secrets are found by their names; of a longer one no part is shown."""
 
 
-class Report:
+class FindingLines:
     """Where findings go. It never blocks messages: lines that cannot be written are lost.
 
     Args:

@@ -123,7 +123,7 @@ def with_remedy(error: str, target: Target) -> str:
     return f"{error}; it does not serve: is app.run() missing?" if error.endswith("exited with status 0") else error
 
 
-class Said:
+class ServerOutput:
     """A server's output to show if it fails: its last lines on standard error, and protocol violations.
 
     Attributes:
@@ -161,7 +161,7 @@ class Said:
 
 
 @contextmanager
-def _heard(said: Said) -> Generator[None]:
+def _heard(said: ServerOutput) -> Generator[None]:
     """Collect what the runtime logs about the server, instead of printing it."""
 
     class Hearing(logging.Handler):
@@ -180,7 +180,7 @@ def _heard(said: Said) -> Generator[None]:
 
 def talk(
     target: Target,
-    work: Callable[[Said], Coroutine[Any, Any, T]],
+    work: Callable[[ServerOutput], Coroutine[Any, Any, T]],
     *,
     timeout: float,
     late: str = "did not answer",
@@ -204,7 +204,7 @@ def talk(
         from mcp_runtime.core.errors import McpError, UnsupportedRevision
     except ImportError as error:
         raise InputError.at(where, f"the runtime cannot be imported: {error}") from None
-    said = Said()
+    said = ServerOutput()
 
     async def limited() -> T:
         async with asyncio.timeout(timeout) as said.limit:
@@ -255,7 +255,7 @@ def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncConte
 @asynccontextmanager
 async def opened(
     target: Target,
-    said: Said,
+    said: ServerOutput,
     packages: Sequence[Any],
     refusal: str | None,
     *,

@@ -9,7 +9,7 @@ from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.arguments import parse_arguments, prompt_arguments
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import Ask, Said, Target, opened, probe_timeout
+from mcp_bindgen.live.target import Ask, ServerOutput, Target, opened, probe_timeout
 
 if TYPE_CHECKING:
     from mcp_runtime import CallOptions
@@ -43,7 +43,7 @@ class Visit:
     def __init__(
         self,
         target: Target,
-        said: Said,
+        said: ServerOutput,
         *,
         timeout: float,
         packages: Sequence[Any] = (),

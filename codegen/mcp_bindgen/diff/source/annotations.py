@@ -23,7 +23,7 @@ _REVISION = "LATEST_PROTOCOL_VERSION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Annotations:
     """The annotations of a type: its description in the input file, whether it is deprecated, its default."""
 
     subject: Subject
@@ -72,7 +72,7 @@ def _left_deprecated(old: Definition, new: Definition) -> Iterator[tuple[Subject
         yield subject, DeprecationSite(before=site.after, after=site.before)
 
 
-def _said(old: Definition, new: Definition, sides: Matched) -> Iterator[tuple[Said, Said]]:
+def _said(old: Definition, new: Definition, sides: Matched) -> Iterator[tuple[Annotations, Annotations]]:
     """Iterate over the annotations of two definitions and their properties; inline objects share their property's."""
     if not is_inline(old) and not is_inline(new):
         yield _of(old, None, sides.old), _of(new, None, sides.new)
@@ -81,16 +81,16 @@ def _said(old: Definition, new: Definition, sides: Matched) -> Iterator[tuple[Sa
             yield _of(old, field, sides.old), _of(new, other, sides.new)
 
 
-def _of(definition: Definition, field: Field | None, protocol: Protocol) -> Said:
+def _of(definition: Definition, field: Field | None, protocol: Protocol) -> Annotations:
     subject = Subject(definition=definition.name, member=field.wire_name if field else "")
     of = field or definition
     name = f"{definition.name}.{field.wire_name}" if field else definition.name
     own = "" if name in protocol.glossed else " ".join(of.doc.split())
     default = field.default if field else ""
-    return Said(subject=subject, doc=own, deprecated=of.deprecated, default=default)
+    return Annotations(subject=subject, doc=own, deprecated=of.deprecated, default=default)
 
 
-def _is_lost(old: Said, new: Said, sides: Matched) -> bool:
+def _is_lost(old: Annotations, new: Annotations, sides: Matched) -> bool:
     """Whether one side lacks the description of a reference, as draft-07 ignores keywords next to $ref."""
     for said, protocol in (old, sides.old), (new, sides.new):
         definition = protocol.definitions[said.subject.definition]
