@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import settings
 
 from mcp_runtime.core.transports.http.client import streamable
 from support import official
@@ -37,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The verdict on a commit is the same each time, on a slow machine too.
+    settings.register_profile("same", deadline=None, derandomize=True, database=None)
+    settings.load_profile("same")
     if absent := official.missing():
         raise pytest.UsageError(f"official files are missing, although their folder exists: {', '.join(absent)}")
     if config.pluginmanager.hasplugin("xdist"):

@@ -66,7 +66,7 @@ def function_of(types: list[Any], defaulted: bool) -> Function:
 @pytest.mark.parametrize("examples", [60, pytest.param(500, marks=pytest.mark.slow)])
 def test_the_schema_and_the_function_agree(examples: int) -> None:
     check = given(st.lists(TYPES, max_size=3), st.booleans(), st.data())(agree)
-    settings(max_examples=examples, deadline=None, derandomize=True)(check)()
+    settings(max_examples=examples)(check)()
 
 
 def agree(types: list[Any], defaulted: bool, data: st.DataObject) -> None:
