@@ -31,9 +31,10 @@ def _unsent(sides: Sides, travel: Travel) -> Change:
     return found | (Change.WIDENS if sides.new.era is Era.MODERN else Change.NONE)
 
 
-def _responds(form: TypeRef, protocol: Protocol) -> bool:
-    struct = protocol.resolve(form)
-    return isinstance(struct, Struct) and struct.field("method") is None
+def _responds(sides: Sides, old: TypeRef | None, new: TypeRef | None) -> bool:
+    """Whether a frame is a response, on both sides if both have it."""
+    structs = [side.resolve(form) for form, side in ((old, sides.old), (new, sides.new)) if form]
+    return all(isinstance(struct, Struct) and struct.field("method") is None for struct in structs)
 
 
 def compare_frames(sides: Sides, changes: Changes) -> None:
@@ -52,9 +53,9 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
                 changes.see(site, spot)
 
         spot = Spot(before=root(FRAMES), after=root(FRAMES), carrier=Carrier("", FRAME, travel))
+        of_response = replace(spot, harmless=_unsent(sides, travel))
         for a, b in pairs:
-            unsent = _unsent(sides, travel) if _responds(a, sides.old) and _responds(b, sides.new) else Change.NONE
-            inside = replace(spot.member(a, b), harmless=unsent)
+            inside = (of_response if _responds(sides, a, b) else spot).member(a, b)
             ends = through(inside.before, a, sides.old), through(inside.after, b, sides.new)
             inside = replace(inside, before=ends[0], after=ends[1])
             known = Restricted(types={"method": _of_names(sides, a, b)})
@@ -63,9 +64,7 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
             if (before and before.required) != (after and after.required):
                 changes.see(PropertySite(before=before, after=after), inside.field("result", "result"))
         for one, other in (*((leaf, None) for leaf in gone), *((None, leaf) for leaf in come)):
-            responds = _responds(one, sides.old) if one else other is not None and _responds(other, sides.new)
-            unsent = _unsent(sides, travel) if responds else Change.NONE
-            changes.see(FrameSite(before=one, after=other), replace(spot, harmless=unsent))
+            changes.see(FrameSite(before=one, after=other), of_response if _responds(sides, one, other) else spot)
 
 
 def _of_names(sides: Sides, old: TypeRef, new: TypeRef) -> Change:
@@ -97,17 +96,19 @@ def compare_errors(sides: Sides, changes: Changes) -> None:
     come = {name: code for name, code in after.items() if code not in before.values() or before.get(name, code) != code}
     errors = error_types(old), error_types(new)
     for travel in Travel:
-        carrier = Carrier("", ERROR, travel)
         for name in sorted(gone.keys() | come.keys()):
             site = ErrorSite(before=gone.get(name), after=come.get(name))
-            changes.see(
-                site, Spot(before=root(name), after=root(name), carrier=carrier, harmless=_unsent(sides, travel))
-            )
+            changes.see(site, _of_error(sides, travel, name, name))
         for code in sorted(errors[0].keys() & errors[1].keys()):
             a, b = errors[0][code], errors[1][code]
-            way, unsent = (Step("code", str(code)),), _unsent(sides, travel)
-            spot = Spot(before=root(a), after=root(b), carrier=carrier, way=way, harmless=unsent)
+            spot = replace(_of_error(sides, travel, a, b), way=(Step("code", str(code)),))
             Walk(sides, changes.see).types(Ref(name=a), Ref(name=b), spot)
+
+
+def _of_error(sides: Sides, travel: Travel, old: str, new: str) -> Spot:
+    """Return the spot of an error, or of its code, by the names that the two sides give it."""
+    carrier = Carrier("", ERROR, travel)
+    return Spot(before=root(old), after=root(new), carrier=carrier, harmless=_unsent(sides, travel))
 
 
 def error_types(protocol: Protocol) -> Mapping[int, str]:
@@ -151,8 +152,7 @@ def _compare_moved(sides: Sides, changes: Changes) -> None:
         was, is_ = (row.after if side.revision >= row.since else row.before for side in (old, new))
         if was != is_ and UNNAMED not in (old.revision, new.revision):
             for travel in Travel:
-                spot = Spot(before=root(row.name), after=root(row.name), carrier=Carrier("", ERROR, travel))
-                changes.see(ErrorSite(before=was, after=is_), replace(spot, harmless=_unsent(sides, travel)))
+                changes.see(ErrorSite(before=was, after=is_), _of_error(sides, travel, row.name, row.name))
 
 
 def _is_code(value: object) -> bool:
