@@ -127,6 +127,12 @@ def test_what_a_type_says_is_exact_and_text_says_the_rest(
         {"allOf": [{"$ref": "#/$defs/AOrB"}, {"properties": {"x": STRING}, "required": ["x"]}]},
         {"allOf": [{"type": ["string", "object"]}, {"required": ["x"]}]},
         {"oneOf": [{"const": f"v{number}", "title": str(number)} for number in range(300)]},
+        {
+            "oneOf": [
+                {"anyOf": [{**STRING, "maxLength": 4}, *({"const": f"v{number}"} for number in range(6000))]},
+                *({"const": number} for number in range(6000)),
+            ]
+        },
     ],
 )
 def test_what_types_express_needs_no_text(schema: Any) -> None:
@@ -141,6 +147,7 @@ def test_what_types_express_needs_no_text(schema: Any) -> None:
             {"type": "object", "oneOf": [{"required": ["x"]}, {"required": ["y"]}]},
             'exactly one of {"required": ["x"]}, {"required": ["y"]}',
         ),
+        ({"oneOf": [{"const": 1}, {"const": 1.0}]}, "exactly one of 1, 1.0"),
         (
             {"oneOf": [{"minLength": 1}, {"pattern": "^a"}]},
             'exactly one of {"minLength": 1}, {"pattern": "^a"}',

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.shapes import Contains, Declaration, any_of, both, never, with_opaque
@@ -36,7 +36,7 @@ from mcp_bindgen.ir.nodes import (
 from mcp_bindgen.ir.scalars import is_of
 from mcp_bindgen.ir.spell import bounds_of, is_any, is_never, spell, spell_bounds
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, of_objects, resolve
-from mcp_bindgen.merge.overlap import MAX_COMPARED, are_apart, are_exclusive, is_within, json_type, leaves_of
+from mcp_bindgen.merge.overlap import MAX_COMPARED, are_apart, is_within, json_type, leaves_of
 
 MAX_FORMS = 64
 """How many forms an intersection of unions may have; one with more is kept as text."""
@@ -95,7 +95,7 @@ class _Place:
                 return self._object(shape)
             case Union(exclusive=exclusive, opaque=opaque):
                 members = [self.shape(member) for member in shape.members]
-                if exclusive and not are_exclusive(members, self._declarations):
+                if exclusive:
                     decided = self._exactly_one(members, exclusive.where)
                     if decided:
                         return with_opaque(decided, opaque)
@@ -110,16 +110,21 @@ class _Place:
         parts = [{repr(p): p for leaf in self._exact(member) for p in _values(leaf)} for member in members]
         times = Counter(key for found in parts for key in found)
         every = {key: part for found in parts for key, part in found.items()}
-        if len(every) > MAX_COMPARED:
+        owner = {key: number for number, found in enumerate(parts) for key in found if times[key] == 1}
+        constants = {key: part for key, part in every.items() if _is_constant(part)}
+        others = [key for key in every if key not in constants]
+        if len(others) > MAX_COMPARED or len(set(constants.values())) < len(constants):
             return None
-        for one, other in combinations(every, 2):
-            in_one_member = times[one] == times[other] == 1 and any({one, other} <= found.keys() for found in parts)
+        for one, other in chain(combinations(others, 2), product(others, constants)):
+            in_one_member = owner.get(one, -1) == owner.get(other, -2)
             if not in_one_member and not are_apart(every[one], every[other], self._declarations):
                 return None
+        if len(owner) == len(every):
+            return any_of(members)
         kept = [part for key, part in every.items() if times[key] == 1]
-        values = tuple(value for part in kept if isinstance(part, Literal) and not part.opaque for value in part.values)
-        others = [part for part in kept if not isinstance(part, Literal) or part.opaque]
-        return any_of([*others, *([Literal(values=values)] if values else [])]) if kept else never(where)
+        values = tuple(value for part in kept if _is_constant(part) for value in part.values)
+        rest = [part for part in kept if not _is_constant(part)]
+        return any_of([*rest, *([Literal(values=values)] if values else [])]) if kept else never(where)
 
     def _containing(self, listed: ListOf[Shape], stated: Contains) -> Shape:
         """Return an array some of whose items are of a type, if all of its items are, or none is."""
@@ -276,8 +281,12 @@ class _Place:
         return replace(second, type=type_, required=first.required or second.required, doc=second.doc or first.doc)
 
 
+def _is_constant(shape: Shape) -> TypeGuard[Literal]:
+    return isinstance(shape, Literal) and not shape.opaque
+
+
 def _values(leaf: Shape) -> tuple[Shape, ...]:
-    return leaf.each() if isinstance(leaf, Literal) and not leaf.opaque else (leaf,)
+    return leaf.each() if _is_constant(leaf) else (leaf,)
 
 
 def _spell(shape: Shape) -> str:

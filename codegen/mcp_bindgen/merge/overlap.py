@@ -1,7 +1,6 @@
 """Whether types have values in common, as far as can be decided."""
 
-from collections.abc import Sequence
-from itertools import combinations, product
+from itertools import product
 
 from mcp_bindgen.ingest.shapes import with_opaque
 from mcp_bindgen.ir.nodes import UNBOUNDED, AllOf, Kind, ListOf, Literal, MapOf, Object, Primitive, Ref, Shape, Union
@@ -9,22 +8,7 @@ from mcp_bindgen.ir.scalars import is_of
 from mcp_bindgen.merge.flatten import Declarations, Flat, canonical, flatten, resolve
 
 MAX_COMPARED = 60
-"""How many members of a ``oneOf`` that are not constants are compared with each other."""
-
-
-def are_exclusive(members: Sequence[Shape], declarations: Declarations) -> bool:
-    """Whether no value can be of two of the types: they differ in JSON type, are distinct constants, or are tagged."""
-    each = [leaves_of(member, declarations) for member in members]
-    constants = [{one for leaf in leaves if isinstance(leaf, Literal) for one in leaf.each()} for leaves in each]
-    if sum(map(len, constants)) > len(set[Literal]().union(*constants)):
-        return False
-    others = [[leaf for leaf in leaves if not isinstance(leaf, Literal)] for leaves in each]
-    whole = [(*kept, *values) for kept, values in zip(others, constants, strict=True) if kept]
-    scalars = [tuple(values) for kept, values in zip(others, constants, strict=True) if not kept]
-    if len(whole) > MAX_COMPARED:
-        return False
-    pairs = (*combinations(whole, 2), *product(whole, scalars))
-    return all(are_apart(a, b, declarations) for one, other in pairs for a, b in product(one, other))
+"""How many forms of a ``oneOf`` that are not constants are compared with each other."""
 
 
 def leaves_of(shape: Shape, declarations: Declarations, *, exactly: bool = False) -> tuple[Shape, ...]:
@@ -64,7 +48,7 @@ def is_within(one: Shape, other: Shape) -> bool:
 
 
 def are_apart(first: Shape, second: Shape, declarations: Declarations) -> bool:
-    """Return whether two types, neither of them a union, have no value in common."""
+    """Return whether two types have no value in common."""
     match resolve(first, declarations), resolve(second, declarations):
         case (Literal() as one, Literal() as other):
             return not {*one.each()} & {*other.each()}
@@ -72,6 +56,9 @@ def are_apart(first: Shape, second: Shape, declarations: Declarations) -> bool:
             return not any(is_of(value, kind.kind) for value in one.values) and kind.kind is not Kind.ANY
         case (Literal(), ListOf() | MapOf() | Object()) | (ListOf() | MapOf() | Object(), Literal()):
             return True
+        case (Union(), _) | (_, Union()):
+            forms = product(leaves_of(first, declarations), leaves_of(second, declarations))
+            return all(are_apart(one, other, declarations) for one, other in forms)
         case (one, other):
             kinds = json_type(one), json_type(other)
             if kinds != ("object", "object"):
