@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_bindgen.cli.output import table, wrapped
@@ -93,6 +93,7 @@ async def test_the_timeout_stops_while_a_person_answers() -> None:
 WORDS = st.lists(st.text("abcdefghij-_/:", min_size=1, max_size=70), max_size=20).map(" ".join)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(*[WORDS] * 4), max_size=5), st.sampled_from(["", "  "]), WORDS)
 def test_no_word_is_cut_at_a_terminal_of_80_columns(rows: list[tuple[str, ...]], indent: str, line: str) -> None:
     main, inner = pty.openpty()
