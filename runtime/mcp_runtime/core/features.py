@@ -12,7 +12,7 @@ from mcp_runtime.core.connection.requester import Handler
 from mcp_runtime.core.errors import ConnectionClosed, LocalProtocolError, McpError
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.method import NotificationMethod, RequestMethod
+from mcp_runtime.core.method import AnyRequest, NotificationMethod, RequestMethod
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
@@ -176,7 +176,7 @@ class RootsList(Feature):
         """Answer with these roots until others are set."""
         binding = connection.binding
         assert binding is not None
-        method = cast("RequestMethod[Any, Any]", binding.methods[names.ROOTS_LIST])
+        method = cast("AnyRequest", binding.methods[names.ROOTS_LIST])
         connection.features[_ROOTS] = self.roots
 
         async def list_roots(params: Any, ctx: Context[Any]) -> Any:
@@ -300,7 +300,7 @@ class Catalogue(Generic[T]):
             raise
 
 
-async def read_pages(exchange: Exchange, method: RequestMethod[Any, Any], read: Callable[[Any], bool | None]) -> None:
+async def read_pages(exchange: Exchange, method: AnyRequest, read: Callable[[Any], bool | None]) -> None:
     """Read the pages of a list that a client requests, or that a server makes for the sender of a message.
 
     Args:
@@ -319,7 +319,7 @@ async def read_pages(exchange: Exchange, method: RequestMethod[Any, Any], read: 
             return
 
 
-def _params(exchange: Exchange, method: RequestMethod[Any, Any], cursor: str | None) -> Any:
+def _params(exchange: Exchange, method: AnyRequest, cursor: str | None) -> Any:
     """Return the params of a request for a page, on a server as if the sender of the message had sent them."""
     assert method.params is not None
     requester, connection = exchange.requester, exchange.connection

@@ -203,7 +203,7 @@ class Context(Generic[PeerT]):
         Raises:
             TypeError: the result of `work` is not a JSON value.
         """
-        found: T = await self.requester.answers.record(self.exchange, name, work)
+        found: T = await self.requester.answers.questions.recorded(self.exchange, name, work)
         return found
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, c
 if TYPE_CHECKING:
     from pydantic_core import SchemaSerializer, SchemaValidator
 
-__all__ = ["AnyMethod", "Direction", "Method", "NotificationMethod", "RequestMethod", "WireType"]
+__all__ = ["AnyMethod", "AnyRequest", "Direction", "Method", "NotificationMethod", "RequestMethod", "WireType"]
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -228,7 +228,8 @@ class NotificationMethod(Method[P]):
     __slots__ = ()
 
 
-AnyMethod: TypeAlias = RequestMethod[Any, Any] | NotificationMethod[Any]
+AnyRequest: TypeAlias = RequestMethod[Any, Any]
+AnyMethod: TypeAlias = AnyRequest | NotificationMethod[Any]
 M = TypeVar("M", bound=Method[Any])
 MethodTable: TypeAlias = Mapping[str, AnyMethod]
 

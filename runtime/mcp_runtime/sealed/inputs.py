@@ -15,7 +15,7 @@ from mcp_runtime.core.asking.questions import digest_of, read_answers, unknown_s
 from mcp_runtime.core.connection.background import bounded
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.connection import Connection, Exchange
-from mcp_runtime.core.connection.requester import Effect, Handler, Requester, run_once
+from mcp_runtime.core.connection.requester import Effect, Handler, Requester, ResultQuestions
 from mcp_runtime.core.errors import PeerError, clipped
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, request_of
@@ -142,7 +142,7 @@ class InputState:
         SealedInputs(connection, name, self).install()
 
 
-class SealedInputs:
+class SealedInputs(ResultQuestions):
     """The handlers of one server that ask over one connection.
 
     Args:
@@ -150,6 +150,8 @@ class SealedInputs:
         name: the server's name: servers that share keys do not accept each other's states.
         settings: the keys and limits.
     """
+
+    are_possible = True
 
     def __init__(self, connection: Connection, name: str, settings: InputState) -> None:
         self._connection = connection
@@ -161,28 +163,28 @@ class SealedInputs:
     def install(self) -> None:
         """Make the handlers registered so far replay what is recorded."""
         answers = self._connection.requester.answers
-        answers.ask_inside, answers.resume_handler, answers.record = self.ask, self.resume, self.record
+        answers.questions = self
         for method, handler in tuple(answers.handlers.values()):
             if _asking_record(method, self._connection.requester) is not None:
                 self._connection.handle(method, self._replaying(handler))
 
     async def ask(
         self,
-        work: Call,
+        call: Call,
         method: RequestMethod[Any, Any],
         type_: WireType[Any],
         params: bytes | None,
         options: CallOptions | None,
     ) -> Any:
-        """Ask the client, or return its recorded answer; see `connection.answers`."""
-        run = self._runs.get(work)
+        """Ask the client, or return its recorded answer; see `ResultQuestions`."""
+        run = self._runs.get(call)
         if run is None:
-            reason = f"the handler of {work.method.name} has ended, or was added after the connection began"
-            raise work.requester.forbids(method, reason)
+            reason = f"the handler of {call.method.name} has ended, or was added after the connection began"
+            raise call.requester.forbids(method, reason)
         return await run.ask(method, type_, params, options.key if options is not None else None)
 
     def resume(self, received: Call, state: Any) -> bool:
-        """Check a state and its answers; the handler is then replayed. See `connection.answers`.
+        """Check a state and its answers; the handler is then replayed. See `ResultQuestions`.
 
         Raises:
             PeerError: the state belongs to another call or has expired, or an answer is not valid.
@@ -195,10 +197,10 @@ class SealedInputs:
         params["inputResponses"] = {key: given[key] for key in read_answers(waiting, params, requester)}
         return False
 
-    async def record(self, work: Call, name: str, effect: Effect) -> Any:
-        """Do a piece of work, or return its recorded result; see `connection.answers`."""
-        run = self._runs.get(work)
-        return await (run.recorded(name, effect) if run is not None else run_once(work, name, effect))
+    async def recorded(self, call: Call, name: str, effect: Effect) -> Any:
+        """Do a piece of work, or return its recorded result; see `ResultQuestions`."""
+        run = self._runs.get(call)
+        return await (run.recorded(name, effect) if run is not None else super().recorded(call, name, effect))
 
     def _replaying(self, handler: Handler) -> Handler:
         async def replay(params: Any, ctx: Context[Any]) -> Any:

@@ -34,7 +34,7 @@ from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Interrupted, Repeat, write_result
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, request_of
+from mcp_runtime.core.method import AnyMethod, AnyRequest, RequestMethod, WireType, request_of
 from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
 
 FIRST_PAUSE: Final = 0.05
@@ -58,11 +58,7 @@ class Question:
     __slots__ = ("answered", "digest", "method", "request", "type")
 
     def __init__(
-        self,
-        method: RequestMethod[Any, Any],
-        type_: WireType[Any],
-        params: bytes | None,
-        answered: "asyncio.Future[Any]",
+        self, method: AnyRequest, type_: WireType[Any], params: bytes | None, answered: "asyncio.Future[Any]"
     ) -> None:
         self.method = method
         self.type = type_
@@ -85,9 +81,7 @@ def input_required(questions: Mapping[str, Question], state: str, stamp: bytes) 
 
 
 def read_answers(
-    questions: Mapping[str, tuple[RequestMethod[Any, Any], WireType[Any]]],
-    params: Mapping[str, Any],
-    requester: Requester,
+    questions: Mapping[str, tuple[AnyRequest, WireType[Any]]], params: Mapping[str, Any], requester: Requester
 ) -> dict[str, Any]:
     """Return the answers in params, each of the type of its question; answers to other questions are ignored.
 

@@ -16,11 +16,12 @@ from typing import Any, Final
 from mcp_runtime.core import sources
 from mcp_runtime.core.asking.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.core.connection.calls import Call
-from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.requester import ResultQuestions
 from mcp_runtime.core.errors import RequestTimeout
 from mcp_runtime.core.handlers import ServerHandlers, Serving
-from mcp_runtime.core.method import RequestMethod, WireType
+from mcp_runtime.core.method import AnyRequest, WireType
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.settings import Suspended
 
@@ -29,12 +30,14 @@ _SECRET: Final = sources.token_bytes(32)
 _NONCE: Final = 24
 
 
-class Suspensions:
+class Suspensions(ResultQuestions):
     """The suspended handlers of one server, over all its connections.
 
     Args:
         settings: the quotas, and whether a handler may continue over another connection.
     """
+
+    are_possible = True
 
     def __init__(self, settings: Suspended) -> None:
         self._settings = settings
@@ -52,16 +55,16 @@ class Suspensions:
 
     async def ask(
         self,
-        exchange: Exchange,
-        method: RequestMethod[Any, Any],
+        call: Exchange,
+        method: AnyRequest,
         type_: WireType[Any],
         params: bytes | None,
         options: CallOptions | None,
     ) -> Any:
-        """Ask the client, with all questions asked in the same turn of the event loop; see `connection.answers`."""
-        asking = self._asking.get(exchange)
+        """Ask the client, with all questions asked in the same turn of the event loop; see `ResultQuestions`."""
+        asking = self._asking.get(call)
         if asking is None:
-            asking = self._asking[exchange] = _Asking(exchange, self._forget)
+            asking = self._asking[call] = _Asking(call, self._forget)
         key = asking.key(method, options.key if options is not None else None)
         question = asking.open[key] = Question(method, type_, params, asking.loop.create_future())
         self._ask_soon(asking)
@@ -114,14 +117,14 @@ class Suspensions:
         peer = exchange.requester.peer
         return peer if peer is not None or self._settings.shared else exchange.connection
 
-    def resume(self, connection: Connection, received: Call, state: Any) -> bool:
-        """Resume the handler that issued a handle; see `connection.answers`.
+    def resume(self, received: Exchange, state: Any) -> bool:
+        """Resume the handler that issued a handle; see `ResultQuestions`.
 
         Raises:
             PeerError: the handle expired, was used, belongs to another request, or was not issued by this process; or
                 an answer is not valid.
         """
-        asking = self._waiting.get(state) if isinstance(state, str) else None
+        connection, asking = received.connection, self._waiting.get(state) if isinstance(state, str) else None
         if asking is None:
             if not _is_own(state):
                 text = "received a requestState that this process did not issue; with several workers, use InputState"
@@ -194,7 +197,7 @@ class _Asking:
         self.timer: asyncio.TimerHandle | None = None
         self._forget = forget
 
-    def key(self, method: RequestMethod[Any, Any], given: str | None) -> str:
+    def key(self, method: AnyRequest, given: str | None) -> str:
         """Return the key of a question: the given one, otherwise a number.
 
         Raises:

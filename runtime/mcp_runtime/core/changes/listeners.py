@@ -220,8 +220,8 @@ class Listeners:
             spelled = (within(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else ()
             about = next((each for each in spelled if each is not None), None)
             if about is not None or (not uri and listener.wants(name)):
-                method, params = self._notification(listener, record, {"uri": about} if about else arguments)
-                self._connection.post(method, params, exchange=listener.exchange)
+                params = _tagged(record, {"uri": about} if about else arguments, listener.exchange)
+                self._connection.post(record, params, exchange=listener.exchange)
 
     def end(self, channel: Channel | None = None) -> None:
         """End all subscriptions, or those over one channel.
@@ -260,13 +260,8 @@ class Listeners:
     ) -> None:
         if not listener.exchange.is_open:
             return  # Nothing that belongs to it may follow its end.
-        method, params = self._notification(listener, method, arguments)
+        params = _tagged(method, arguments, listener.exchange)
         await self._connection.notify(method, params, exchange=listener.exchange)
-
-    def _notification(
-        self, listener: "_Listener", method: NotificationMethod[Any], arguments: Mapping[str, Any]
-    ) -> tuple[NotificationMethod[Any], Any]:
-        return method, method.build({**arguments, "_meta": _tag(listener.exchange)})
 
 
 class _Listener:
@@ -319,6 +314,10 @@ def _end_all(connection: Connection) -> None:
 
 def _flag(area: str) -> str:
     return f"{area}ListChanged"
+
+
+def _tagged(method: NotificationMethod[Any], arguments: Mapping[str, Any], exchange: Exchange) -> Any:
+    return method.build({**arguments, "_meta": _tag(exchange)})
 
 
 def _tag(exchange: Exchange) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from mcp_runtime.core.connection.requester import Handler, Principal, Requester
 from mcp_runtime.core.connection.timers import Gate
 from mcp_runtime.core.connection.transport import NO_SCOPES, Channel
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.core.method import AnyMethod, AnyRequest, WireType
 from mcp_runtime.core.options import CallOptions, Limits, Progress
 from mcp_runtime.core.protocol.dispatch import NEVER, Action, Batch, ReceivedCall, SentCall
 from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Id, Notification, Request, meta_of, progress_token
@@ -322,7 +322,7 @@ class Pending(SentCall):
 
     def __init__(
         self,
-        method: RequestMethod[Any, Any],
+        method: AnyRequest,
         type_: WireType[Any],
         future: "asyncio.Future[Any]",
         *,

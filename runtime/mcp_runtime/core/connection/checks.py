@@ -22,7 +22,7 @@ from mcp_runtime.core.errors import (
 )
 from mcp_runtime.core.json.text import finite
 from mcp_runtime.core.json.values import is_array, is_object
-from mcp_runtime.core.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
+from mcp_runtime.core.method import AnyMethod, AnyRequest, Direction, MethodTable, RequestMethod, WireType
 from mcp_runtime.core.model import Page
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.capabilities import declarer, put
@@ -97,7 +97,7 @@ def read(type_: WireType[T], value: dict[str, Any], method: AnyMethod, requester
 def read_result(
     results: Results,
     requester: Requester,
-    method: RequestMethod[Any, Any],
+    method: AnyRequest,
     found: dict[str, Any],
     text: bytes,
     *,
@@ -209,7 +209,8 @@ def carrier(exchange: Call | None, method: AnyMethod, requester: Requester) -> C
         LocalProtocolError: there is no such request.
     """
     # A message of another client is handled for another requester.
-    is_able = exchange is not None and (exchange.is_open or exchange.is_suspended or requester.answers.asks_later)
+    outlives = requester.answers.questions.outlive_requests
+    is_able = exchange is not None and (exchange.is_open or exchange.is_suspended or outlives)
     if exchange is None or not is_able or exchange.requester is not requester:
         raise requester.forbids(method, "a server can only ask its client while it handles a request, and none is open")
     methods: MethodTable = requester.spoken.methods if requester.spoken else {}
@@ -309,7 +310,7 @@ _NAMES: Final = ("name", "uri", "uriTemplate", "title")
 
 
 def read_items(
-    method: RequestMethod[Any, Any],
+    method: AnyRequest,
     error: RemoteProtocolError,
     read: Callable[[dict[str, Any]], tuple[T, Any, Any]],
     report: Callable[[RemoteProtocolError], None],
@@ -363,7 +364,7 @@ def received(text: bytes, result: Result) -> Any:
     return result.result
 
 
-def _list_of(method: RequestMethod[Any, Any]) -> str:
+def _list_of(method: AnyRequest) -> str:
     """Return the property of a paginated result that has the items."""
     fields = method.result.compile().load().__pydantic_fields__
     return next((str(field.alias) for field in fields.values() if get_origin(field.annotation) is list), "")

@@ -28,7 +28,7 @@ from mcp_runtime.core.connection.receiving import Identify, OnInitialize, Receiv
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
-from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
+from mcp_runtime.core.method import AnyMethod, AnyRequest, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.core.options import CallOptions, Limits, LogLevel
 from mcp_runtime.core.protocol.dispatch import Side, State
 from mcp_runtime.core.protocol.jsonrpc import Notification
@@ -299,7 +299,7 @@ class Connection(BaseConnection):
         return self._request(method, params, typed_wire(result), options)
 
     def _request(
-        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+        self, method: AnyRequest, params: Any, type_: WireType[T], options: CallOptions | None
     ) -> Coroutine[Any, Any, T]:
         if not self.middleware:
             return self.outbound.ask(method, params, type_, options)

@@ -12,7 +12,7 @@ from mcp_runtime.core.connection.calls import CURRENT, LIGHT, AnyMiddleware, Cal
 from mcp_runtime.core.connection.checks import UNAVAILABLE, check_gated, is_served, params_of, refusal
 from mcp_runtime.core.connection.notifications import NotificationQueue, NotificationStream, Reports
 from mcp_runtime.core.connection.outbound import Outbound
-from mcp_runtime.core.connection.requester import Handler, Requester, ResumeHandler, ignore
+from mcp_runtime.core.connection.requester import Handler, Requester, ignore
 from mcp_runtime.core.connection.transport import ACCEPTED, MAX_UNREAD, Channel, Outcome, Verdict
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod
@@ -250,8 +250,8 @@ class Inbound:
             self._refuse(call, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return
         method, handler = found
-        given, resume_handler = call.message.params or {}, requester.answers.resume_handler
-        if resume_handler is not None and "requestState" in given and self._resumes(resume_handler, method, call):
+        given = call.message.params or {}
+        if (state := given.get("requestState")) is not None and self._resumes(method, call, state):
             return
         try:
             params = params_of(method, call)
@@ -273,17 +273,14 @@ class Inbound:
         call.release()
         self._channels.refuse(call, code, message, data)
 
-    def _resumes(self, resume_handler: ResumeHandler, method: AnyMethod, call: Call) -> bool:
+    def _resumes(self, method: AnyMethod, call: Call, state: Any) -> bool:
         """Whether a request was passed to a suspended handler, or was refused because there is none."""
-        state: Any = (call.message.params or {}).get("requestState")
-        if state is None:
-            return False
         wire = call.requester.wire
         spoken = method if wire is None else wire.spoken(method)
         if not (isinstance(spoken, RequestMethod) and spoken.multi_round_trip):
             return False
         try:
-            if not resume_handler(call, state):
+            if not call.requester.answers.questions.resume(call, state):
                 return False
             call.release()
         except PeerError as error:

@@ -40,7 +40,7 @@ from mcp_runtime.core.errors import (
     RequestTimeout,
     clipped,
 )
-from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.core.method import AnyMethod, AnyRequest, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.core.options import NO_OPTIONS, CallOptions, call_options
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Progressed, SentCall, Side
@@ -73,7 +73,7 @@ class Outbound:
         self, middleware: AnyMiddleware, exchange: Call, type_: WireType[T], options: CallOptions | None
     ) -> Coroutine[Any, Any, T]:
         """Send a request through middleware; the timeout includes what middleware does and asks."""
-        options, method = call_options(options), cast("RequestMethod[Any, Any]", exchange.method)
+        options, method = call_options(options), cast("AnyRequest", exchange.method)
 
         def ask(whole: asyncio.Timeout) -> Awaitable[T]:
             return through(middleware, exchange, lambda: self.ask(method, exchange.params, type_, options, whole))
@@ -82,7 +82,7 @@ class Outbound:
 
     async def ask(
         self,
-        method: RequestMethod[Any, Any],
+        method: AnyRequest,
         params: Any,
         type_: WireType[T],
         options: CallOptions | None,
@@ -182,12 +182,7 @@ class Outbound:
         self._channels.send(connection.session.cancel(call.id, reason), self._channels.living(call.channel), about)
 
     def _begin(
-        self,
-        method: RequestMethod[Any, Any],
-        params: Any,
-        type_: WireType[T],
-        options: CallOptions,
-        whole: asyncio.Timeout | None,
+        self, method: AnyRequest, params: Any, type_: WireType[T], options: CallOptions, whole: asyncio.Timeout | None
     ) -> Pending:
         """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
         connection = self._connection
@@ -221,9 +216,7 @@ class Outbound:
         self._channels.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
         return call
 
-    async def _ask_inside(
-        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
-    ) -> T:
+    async def _ask_inside(self, method: AnyRequest, params: Any, type_: WireType[T], options: CallOptions | None) -> T:
         """Ask the client in the result of the request being handled."""
         connection, exchange = self._connection, CURRENT.get()
         self._channels.check_open(exchange)
@@ -231,10 +224,12 @@ class Outbound:
         exchange = carrier(exchange, method, requester)
         if connection.limits.check_capabilities:
             check_capabilities(method, params, requester)
-        if (ask := requester.answers.ask_inside) is None:
+        questions = requester.answers.questions
+        if not questions.are_possible:
             reason = "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers"
             raise requester.forbids(method, reason)
-        return cast("T", await ask(exchange, method, type_, self._encode_params(method, params, requester), options))
+        encoded = self._encode_params(method, params, requester)
+        return cast("T", await questions.ask(exchange, method, type_, encoded, options))
 
     async def notify(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> None:
         """Send a notification; see `Connection.notify`."""

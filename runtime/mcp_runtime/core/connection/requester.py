@@ -10,7 +10,7 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.binding import Binding, Wire
 from mcp_runtime.core.errors import UNDECLARED, LocalProtocolError, MissingCapability
 from mcp_runtime.core.functions import scopes_of
-from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.core.method import AnyMethod, AnyRequest, WireType
 from mcp_runtime.core.options import CacheHint, CallOptions
 from mcp_runtime.core.protocol.capabilities import is_open, sendable
 from mcp_runtime.core.protocol.dispatch import Side
@@ -19,11 +19,6 @@ from mcp_runtime.core.protocol.validation import Reader
 
 Effect: TypeAlias = Callable[[str], Awaitable[Any]]
 """Does the work, given an idempotency key; returns a JSON value."""
-
-
-async def run_once(work: Any, name: str, effect: Effect) -> Any:
-    """Do the work: a handler that never runs again needs no record of it; see `Context.recorded`."""
-    return json_of(name, await effect(sources.token_hex(16)))
 
 
 def json_of(name: str, result: Any) -> Any:
@@ -41,28 +36,62 @@ def json_of(name: str, result: Any) -> Any:
 Handler: TypeAlias = Callable[[Any, Any], Coroutine[Any, Any, Any]]
 """Takes the typed params and the context; returns the typed result."""
 
-AskInside: TypeAlias = Callable[
-    [Any, RequestMethod[Any, Any], WireType[Any], bytes | None, CallOptions | None], Coroutine[Any, Any, Any]
-]
-"""Asks the requester in the result of its own request (2026-07-28, basic/patterns/mrtr), and waits for the answer.
 
-It takes the `Call` of that request, the question's method, the type of the answer, the encoded params, and the options
-of the call. It returns the answer, and raises an `McpError` if there will be none.
-"""
+class ResultQuestions:
+    """How handlers ask their requester in the results of its requests (2026-07-28, basic/patterns/mrtr): here, not.
 
-ResumeHandler: TypeAlias = Callable[[Any, Any], bool]
-"""Resumes a handler that asked its requester in a result.
+    Sessions need no other, since their servers ask in requests, and since a handler does recorded work only once.
+    """
 
-It takes a received request, and its ``requestState``. It returns whether a waiting handler continues with the request;
-otherwise the request gets a new handler. It raises a `PeerError` if neither is allowed.
-"""
+    are_possible = False
+    """Whether handlers can ask."""
 
-Recorder: TypeAlias = Callable[[Any, str, Effect], Coroutine[Any, Any, Any]]
-"""Does a piece of a handler's work, or returns its recorded result; see `Context.recorded`.
+    @property
+    def outlive_requests(self) -> bool:
+        """Whether handlers can also ask once the request was answered, as those of tasks can."""
+        return False
 
-It takes the `Call` of the request, the name of the piece, and the function that does it.
-"""
+    async def ask(
+        self, call: Any, method: AnyRequest, type_: WireType[Any], params: bytes | None, options: CallOptions | None
+    ) -> Any:
+        """Ask in the result of a request, and wait for the answer.
 
+        Args:
+            call: the request, an `Exchange`.
+            method: the method of the question.
+            type_: the type of the answer.
+            params: the encoded params.
+            options: the options of the question.
+
+        Raises:
+            McpError: there will be no answer.
+        """
+        raise NotImplementedError
+
+    def resume(self, received: Any, state: Any) -> bool:
+        """Let the handler that asked continue with another request; return whether it does, or a new one is needed.
+
+        Args:
+            received: the request, an `Exchange`.
+            state: its ``requestState``.
+
+        Raises:
+            PeerError: neither is allowed.
+        """
+        return False
+
+    async def recorded(self, call: Any, name: str, effect: Effect) -> Any:
+        """Do a piece of a handler's work, or return its recorded result; see `Context.recorded`.
+
+        Args:
+            call: the request, an `Exchange`.
+            name: the name of the piece.
+            effect: does it.
+        """
+        return json_of(name, await effect(sources.token_hex(16)))
+
+
+_NO_QUESTIONS: Final = ResultQuestions()
 _NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})
 
 
@@ -88,10 +117,7 @@ class Answers:
         hints: how long results may be cached, by method, unless handlers say so.
         stamp: the beginning of each result, see `protocol.modern.stamp`; empty in the legacy era.
         state: what the server's lifespan yielded, in a list; an empty one without a lifespan.
-        ask_inside: asks the requester in a result; None if that is not possible, as in the legacy era.
-        asks_later: whether `ask_inside` also works once the request was answered, as it does for tasks.
-        resume_handler: resumes the handler that asked; None to pass each request to a new handler.
-        record: does recorded work; by default on each call.
+        questions: how handlers ask the requester in results.
         scopes_for: returns the scopes that a request needs, given its method and the name or URI in its params.
         notify_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
     """
@@ -102,10 +128,7 @@ class Answers:
     hints: Mapping[str, CacheHint] = field(default_factory=lambda: _NO_HINTS)
     stamp: bytes = b""
     state: list[Any] = field(default_factory=list[Any])
-    ask_inside: AskInside | None = None
-    asks_later: bool = False
-    resume_handler: ResumeHandler | None = None
-    record: Recorder = run_once
+    questions: ResultQuestions = _NO_QUESTIONS
     scopes_for: ScopesFor = _no_scopes
     notify_listeners: Callable[[AnyMethod, Any], None] | None = None
 

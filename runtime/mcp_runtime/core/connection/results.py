@@ -13,7 +13,7 @@ from mcp_runtime.core.connection.timers import Times
 from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, clipped
 from mcp_runtime.core.json.binary import LONG, PLAIN, content_lists, has_long_binary
 from mcp_runtime.core.json.text import strict_writer, write_long
-from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, typed_wire
+from mcp_runtime.core.method import AnyMethod, AnyRequest, RequestMethod, WireType, typed_wire
 from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.options import CacheHint, CallOptions, Limits
 from mcp_runtime.core.protocol.jsonrpc import dump
@@ -129,9 +129,7 @@ class Results:
         wire_type = type_ if isinstance(type_, WireType) else typed_wire(type_)
         self._accepted[method.name, value] = wire_type, resume
 
-    def sent(
-        self, method: RequestMethod[Any, Any], result: Mapping[str, Any], requester: Requester
-    ) -> tuple[WireType[Any], ...]:
+    def sent(self, method: AnyRequest, result: Mapping[str, Any], requester: Requester) -> tuple[WireType[Any], ...]:
         """Return the types that a result of this side may have; a single one if it names its type.
 
         Raises:
@@ -146,7 +144,7 @@ class Results:
         return (type_,)
 
     def type_of(
-        self, method: RequestMethod[Any, Any], found: Mapping[str, Any], requester: Requester
+        self, method: AnyRequest, found: Mapping[str, Any], requester: Requester
     ) -> tuple[WireType[Any], Resume | None]:
         """Return the type of a result by its result type, and what continues from it; None for the usual result.
 
@@ -167,11 +165,11 @@ class Results:
             raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
         return self._accepted[method.name, str(value)]
 
-    def accepted(self, method: RequestMethod[Any, Any]) -> dict[str, WireType[Any]]:
+    def accepted(self, method: AnyRequest) -> dict[str, WireType[Any]]:
         """Return the types of results that were accepted for a method, by result type."""
         return {value: type_ for (name, value), (type_, _) in self._accepted.items() if name == method.name}
 
-    def encode(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
+    def encode(self, method: AnyRequest, result: Any, requester: Requester) -> bytes:
         """Encode what a handler returned.
 
         Raises:
@@ -192,10 +190,10 @@ class Results:
             check_sent(self.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
         return encoded
 
-    def _types(self, method: RequestMethod[Any, Any]) -> dict[Any, WireType[Any]]:
+    def _types(self, method: AnyRequest) -> dict[Any, WireType[Any]]:
         return {**method.results, **self.accepted(method)}
 
-    def _unknown(self, method: RequestMethod[Any, Any], value: object, requester: Requester) -> dict[str, str]:
+    def _unknown(self, method: AnyRequest, value: object, requester: Requester) -> dict[str, str]:
         reason = f"the result is {clipped(repr(value), 100)}, which is none of those known here: "
         return {**_place(method, requester), "reason": reason + ", ".join(self._types(method))}
 
@@ -226,7 +224,7 @@ class Results:
         return {**found, **missing}
 
 
-def _place(method: RequestMethod[Any, Any], requester: Requester) -> dict[str, str]:
+def _place(method: AnyRequest, requester: Requester) -> dict[str, str]:
     return {"revision": requester.revision, "method": method.name, "pointer": f"/{requester.result_tag}"}
 
 
@@ -264,11 +262,11 @@ class WrongResult(Exception):
     """A handler returned something that is not a valid result; the text continues from the handler's name."""
 
 
-More: TypeAlias = Callable[[RequestMethod[Any, Any]], Mapping[str, WireType[Any]]]
+More: TypeAlias = Callable[[AnyRequest], Mapping[str, WireType[Any]]]
 """Returns the result types of extensions for a method."""
 
 
-def write_result(method: RequestMethod[Any, Any], result: object, more: More | None = None) -> bytes:
+def write_result(method: AnyRequest, result: object, more: More | None = None) -> bytes:
     """Encode what the handler of a method returned.
 
     Args:
@@ -319,7 +317,7 @@ def hinted(result: Any, hint: CacheHint) -> Any:
     return result.model_copy(update=missing) if missing else result
 
 
-def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> Callable[[Any], bytes]:
+def _writer(method: AnyRequest, result: Any, more: More | None) -> Callable[[Any], bytes]:
     kind: type[Any] = result.__class__
     serializer: Any = getattr(kind, "__pydantic_serializer__", None)
     of_extensions = more(method).values() if more else ()

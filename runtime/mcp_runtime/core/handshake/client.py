@@ -35,7 +35,7 @@ from mcp_runtime.core.handshake.offer import (
     newest,
     supported,
 )
-from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.method import AnyRequest
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol import modern
@@ -303,7 +303,7 @@ class Opening:
 
     async def _ask(self, revision: str) -> Mapping[str, Any]:
         self._bind(revision)
-        method: RequestMethod[Any, Any] = self._method(INITIALIZE)
+        method: AnyRequest = self._method(INITIALIZE)
         params = method.build(
             {"protocolVersion": revision, "capabilities": self._offer.capabilities, "clientInfo": self._named()}
         )

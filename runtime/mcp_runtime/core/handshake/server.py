@@ -35,7 +35,7 @@ from mcp_runtime.core.features import Logging
 from mcp_runtime.core.handlers import ServerHandlers, answer_with
 from mcp_runtime.core.handshake.offer import Offer, Served, check_handlers, identity_of, server_features, warn_of_gaps
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.method import RequestMethod, request_of
+from mcp_runtime.core.method import AnyRequest, RequestMethod, request_of
 from mcp_runtime.core.options import CacheHint
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.dispatch import Side
@@ -218,13 +218,6 @@ MAX_SHARED_LENGTH: Final = 16_384
 """The maximum size of cached sender information, in characters."""
 
 
-class _Base(NamedTuple):
-    """What all requesters of one revision have in common."""
-
-    requester: Requester
-    capabilities: Mapping[str, Any]
-
-
 _Sender: TypeAlias = tuple[str, Any, Any, Any, str | None, Mapping[str, str]]
 """The sender information of a request and its channel: revision, capabilities, info, log level, principal, headers."""
 
@@ -320,19 +313,18 @@ class Requesters:
         theirs = capabilities if base.wire is None else base.wire.declared(Side.CLIENT, capabilities)
         return base.declaring(own, theirs, info=info or {}, log_level=log_level, principal=principal, headers=headers)
 
-    def _set_up(self, revision: str, served: Served) -> _Base:
+    def _set_up(self, revision: str, served: Served) -> tuple[Requester, Mapping[str, Any]]:
         """Let a server answer requests of a revision, from any sender."""
         connection, server, wire = self._connection, served.server, served.wire(revision)
         options, spoken = server.effective_options(), wire.binding if wire else server.__binding__
-        suspensions = Suspensions.of(server, options.inputs) if isinstance(options.inputs, Suspended) else None
         answers = Answers(
             stub=server.__peer__(connection),
             context=server.__context__,
             stamp=modern.stamp(identity_of(server, options)),
             hints=_hints(spoken, options),
-            ask_inside=None if suspensions is None else suspensions.ask,
-            resume_handler=None if suspensions is None else partial(suspensions.resume, connection),
         )
+        if isinstance(options.inputs, Suspended):
+            answers.questions = Suspensions.of(server, options.inputs)
         reader = connection.reader(revision)
         requester = Requester(Side.SERVER, reader, answers).speaking(server.__binding__, wire, reader)
         with connection.set_up_for(requester):
@@ -350,7 +342,7 @@ class Requesters:
                 options.inputs.install(connection, identity_of(server, options)["name"])
             if wire is not None:
                 wire.begin_stateless(connection, listeners)
-        return _Base(requester, own)
+        return requester, own
 
     def _stray(self, request: Request) -> PeerError:
         """Return the error for a request that names no revision and belongs to no session."""
@@ -369,7 +361,7 @@ class Requesters:
         return PeerError(modern.UNSUPPORTED_VERSION, f"this protocol version is not supported; {speaks}", data)
 
 
-async def _discover(method: RequestMethod[Any, Any], result: Mapping[str, Any], params: Any, context: Any) -> Any:
+async def _discover(method: AnyRequest, result: Mapping[str, Any], params: Any, context: Any) -> Any:
     """Return a server's revisions and capabilities (2026-07-28, server/discover)."""
     return method.result.load()(**result)
 

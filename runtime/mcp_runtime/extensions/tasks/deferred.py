@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any, Final
 
 from mcp_runtime.core.asking.questions import Question, read_answers
-from mcp_runtime.core.connection.requester import AskInside
+from mcp_runtime.core.connection.requester import Effect, ResultQuestions
 from mcp_runtime.core.errors import RequestTimeout
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import RequestMethod, WireType
@@ -19,7 +19,7 @@ from mcp_runtime.extensions.tasks.store import NOTHING
 ID: Final = "io.modelcontextprotocol/tasks"
 
 
-class DeferrableCall(Run):
+class DeferrableCall(Run, ResultQuestions):
     """A call that may become a task, and the questions that it asks as one.
 
     Args:
@@ -29,6 +29,8 @@ class DeferrableCall(Run):
         work: what that process recorded.
     """
 
+    are_possible = True
+
     def __init__(
         self, engine: Engine, ctx: Context[Any], record: TaskRecord | None = None, work: Mapping[str, Any] = NOTHING
     ) -> None:
@@ -36,7 +38,7 @@ class DeferrableCall(Run):
         self.open: dict[str, Question] = {}
         self.begun = asyncio.Event()
         self.restarts = bool(work)
-        self._ask_inside: AskInside
+        self._first: ResultQuestions
         self._asked = self.asking = 0
         self._attempt: int = work.get("attempt", 0) + 1
         self._answers: dict[str, list[Any]] = {}
@@ -44,6 +46,15 @@ class DeferrableCall(Run):
         self._is_over = False
         self._creating = asyncio.Lock()
         self._route()
+
+    @property
+    def outlive_requests(self) -> bool:
+        """Whether its handler can also ask once the call was answered: with a task."""
+        return self.record is not None
+
+    async def recorded(self, call: Any, name: str, effect: Effect) -> Any:
+        """Do a piece of work, or return its recorded result; see `ResultQuestions`."""
+        return await self._first.recorded(call, name, effect)
 
     def requests(self) -> dict[str, Any]:
         """Return the open questions as JSON values, by their keys."""
@@ -59,7 +70,6 @@ class DeferrableCall(Run):
                 self.record = await self.engine.create(self.owner, peer=exchange.requester.peer, scopes=exchange.scopes)
                 self.limit(self.record)
                 await self._note()
-                self.ctx.exchange.requester.answers.asks_later = True
                 self.begun.set()
         await self.say(message)
 
@@ -84,14 +94,13 @@ class DeferrableCall(Run):
         """Let the questions of the handler come here; a call that is sent again with answers has another requester."""
         exchange = self.ctx.exchange
         answers = copy(exchange.requester.answers)
-        if answers.ask_inside is not None:
-            self._ask_inside, answers.ask_inside = answers.ask_inside, self._ask
-            answers.asks_later = self.record is not None
+        if answers.questions.are_possible:
+            self._first, answers.questions = answers.questions, self
             exchange.requester = exchange.requester._replace(answers=answers)
 
-    async def _ask(
+    async def ask(
         self,
-        work: Any,
+        call: Any,
         method: RequestMethod[Any, Any],
         type_: WireType[Any],
         params: bytes | None,
@@ -104,12 +113,12 @@ class DeferrableCall(Run):
             found = self.ctx.requester.reader.read(type_, answer, method.name)
         elif self.record is None:
             self.asking += 1
-            before = work.requester
+            before = call.requester
             try:
-                found = await self._ask_inside(work, method, type_, params, options)
+                found = await self._first.ask(call, method, type_, params, options)
             finally:
                 self.asking -= 1
-                if work.requester is not before:
+                if call.requester is not before:
                     self._route()
         else:
             found = await self._ask_later(question, options.timeout if options is not None else None)
