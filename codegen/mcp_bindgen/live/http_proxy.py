@@ -13,10 +13,10 @@ from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.modern import is_modern
-from mcp_runtime.core.transports.http.events import HttpLimits
 from mcp_runtime.core.transports.http.server.access import Application
 from mcp_runtime.core.transports.http.server.asgi import SESSION, Disconnected, HttpRequest
 from mcp_runtime.core.transports.http.server.outlet import watch
+from mcp_runtime.core.transports.http.statuses import HttpLimits
 from mcp_runtime.observe.observer import Observer
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from mcp_runtime.core.functions import refuse_unknown
-from mcp_runtime.core.transports.http.events import Event, EventStore, HttpLimits, MemoryEventStore
+from mcp_runtime.core.transports.http.events import Event, EventStore, MemoryEventStore
 from mcp_runtime.core.transports.http.server.access import HttpServerOptions, SseServerOptions
+from mcp_runtime.core.transports.http.statuses import HttpLimits
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers

@@ -13,7 +13,7 @@ from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.errors import AuthorizationError, InvalidToken, LifespanError, clipped
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.server import lifespans
-from mcp_runtime.core.transports.http.events import EventStore, HttpLimits
+from mcp_runtime.core.transports.http.events import EventStore
 from mcp_runtime.core.transports.http.server.asgi import (
     Arriving,
     Delay,
@@ -28,7 +28,7 @@ from mcp_runtime.core.transports.http.server.asgi import (
     resolve,
 )
 from mcp_runtime.core.transports.http.server.checks import Places
-from mcp_runtime.core.transports.http.statuses import Case, Refusal
+from mcp_runtime.core.transports.http.statuses import Case, HttpLimits, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers

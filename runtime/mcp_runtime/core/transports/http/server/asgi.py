@@ -10,8 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.json.text import ENDS
-from mcp_runtime.core.transports.http.events import HttpLimits
-from mcp_runtime.core.transports.http.statuses import Case, Refusal
+from mcp_runtime.core.transports.http.statuses import Case, HttpLimits, Refusal
 
 K = TypeVar("K")
 

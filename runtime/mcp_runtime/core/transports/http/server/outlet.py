@@ -13,8 +13,9 @@ from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import Journal, endpoint_journal, log
 from mcp_runtime.core.connection.transport import Channel, Receiver, Transport
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.transports.http.events import EventLog, HttpLimits
+from mcp_runtime.core.transports.http.events import EventLog
 from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Delay, Receive, resolve
+from mcp_runtime.core.transports.http.statuses import HttpLimits
 
 T = TypeVar("T", bound=Channel)
 
