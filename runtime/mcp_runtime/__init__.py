@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mcp_runtime.cluster.fan_out import FanOut
     from mcp_runtime.cluster.redis import RedisFanOut, RedisSpentStates
     from mcp_runtime.core.changes.subscriptions import is_subscribed, list_changed, resource_updated
-    from mcp_runtime.core.client import open_any
     from mcp_runtime.core.connection import Connection, Exchange
     from mcp_runtime.core.errors import (
         AuthorizationError,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from mcp_runtime.core.peer import Peer
     from mcp_runtime.core.server import connections_of, requires, requires_scopes
     from mcp_runtime.core.settings import ClientOptions, Middleware, Proceed, ServerOptions, Suspended
-    from mcp_runtime.core.stub import CallOptions
+    from mcp_runtime.core.stub import CallOptions, open_any
     from mcp_runtime.core.transports.http import (
         HttpLimits,
         HttpServerOptions,
@@ -79,7 +78,6 @@ else:
             "client_features.roots": "Roots",
             "cluster.fan_out": "FanOut",
             "cluster.redis": "RedisFanOut RedisSpentStates",
-            "core.client": "open_any",
             "core.connection": "Connection Exchange",
             "core.errors": """
                 AuthorizationError BindingFormatError ConnectionClosed LifespanError
@@ -93,7 +91,7 @@ else:
             "core.peer": "Peer",
             "core.server": "connections_of requires requires_scopes",
             "core.settings": "ClientOptions Middleware Proceed ServerOptions Suspended",
-            "core.stub": "CallOptions",
+            "core.stub": "CallOptions open_any",
             "core.transports.http": "HttpLimits HttpServerOptions asgi_app connect_http connect_sse sse_app",
             "core.transports.memory": "connect_memory",
             "core.transports.stdio": "connect_stdio serve_stdio",

@@ -12,8 +12,8 @@ from mcp_bindings import v2025_06_18 as older
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime import Refusal, testing
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.settings import ClientOptions
 from support.apps import text_of
 
 

@@ -146,7 +146,7 @@ class TestProvided:
             return str(await roots.resolve(path))
 
         async def main() -> None:
-            from mcp_runtime.core.client import ClientOptions
+            from mcp_runtime.core.settings import ClientOptions
 
             async with connect_memory(app) as peer:
                 client = await mcp.Client.open(peer, options=ClientOptions(roots=["file:///srv/tea"]))

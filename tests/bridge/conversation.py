@@ -13,12 +13,12 @@ from mcp_bindings import v2025_11_25 as newest
 from mcp_bindings.v2025_11_25 import Context, Server
 from mcp_runtime.bridge import Bridging, Loss, MissingInRevision, NotExpressible
 from mcp_runtime.core.binding import Revisions
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.errors import MissingCapability
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import Handlers
 from mcp_runtime.core.transports.memory import memory_pair
 from support.own import own, speaking

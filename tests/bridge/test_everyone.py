@@ -9,7 +9,7 @@ from bridge.conversation import converse
 from bridge.everyone import Received, expected, make_handlers, make_server, use_everything
 from bridge.messages import LEGACY, PAIRS, REVISIONS
 from mcp_bindings.bridges import ERAS
-from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import asgi_app, connect_http
 from mcp_runtime.core.transports.stdio import connect_stdio
 from support.http import served

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from mcp_bindgen.live.reloading import Memory
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from support.command import Cli
 from support.http_modern import called, headers_for

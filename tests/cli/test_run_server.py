@@ -15,8 +15,8 @@ import pytest
 from mcp_bindings import bridges
 from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import UnsupportedRevision
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from support.command import Cli
 from support.http import RawClient, hello

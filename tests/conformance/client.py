@@ -18,9 +18,10 @@ import httpx2
 from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28
 from mcp_runtime.auth import ClientCredentials, JwtBearer, OAuth, Registered
 from mcp_runtime.client_features.forms import defaults
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.extensions.skills import iter_skills, load_skill
 from mcp_runtime.tools import list_items, list_tools

@@ -12,7 +12,7 @@ from interop.our_host import HOSTS, Host
 from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2025_11_25 as newest
-from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 
 

@@ -19,12 +19,12 @@ from interop.our_host import HOSTS, Host
 from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.connection.notifications import NotificationStream
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.core.transports.http import connect_http, connect_sse
 from mcp_runtime.core.transports.stdio import connect_stdio

@@ -23,9 +23,9 @@ from mcp_bindings.v2025_11_25 import (
     TextContent,
 )
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, PeerUrlElicitationRequiredError
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import CallOptions, open_any
 from mcp_runtime.core.transports.stdio import connect_stdio
 
 pytestmark = pytest.mark.interop

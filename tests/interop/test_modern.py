@@ -14,9 +14,10 @@ from interop.processes import OURS, SDK1, SDK2, TESTS, interpreter
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client_features.changes import listening
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import PeerError, UnsupportedRevision
 from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
 
 pytestmark = pytest.mark.interop

@@ -12,8 +12,9 @@ from interop.modern_client import SEEN, Host, seen_by
 from interop.processes import SDK1, SDK2, TESTS, interpreter
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import PeerError, UnsupportedRevision
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http
 
 pytestmark = pytest.mark.interop

@@ -9,8 +9,9 @@ import pytest
 from interop.processes import node_server, python_server
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_bindings.v2025_11_25 import CallToolResult, Client, TextContent
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.stdio import connect_stdio
 
 pytestmark = pytest.mark.interop

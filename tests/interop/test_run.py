@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interop.processes import OURS, PEERS, SDK1, SDK2, SDK_OLD, Side, interpreter
-from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 
 pytestmark = pytest.mark.interop

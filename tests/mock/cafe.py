@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from mcp_bindgen.live.record import Recorder
 from mcp_bindings import App, Context
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.testing import connect
 

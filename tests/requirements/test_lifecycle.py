@@ -8,7 +8,6 @@ import pytest
 
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import (
     LocalProtocolError,
     MissingCapability,
@@ -18,7 +17,8 @@ from mcp_runtime.core.errors import (
 )
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.server import ServerOptions, start_server
-from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import CallOptions, open_any
 from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.tasks import Tasks
 from mcp_runtime.extensions.vendor import vendor_request

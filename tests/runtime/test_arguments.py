@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, UnsupportedRevision
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio
 from support.own import OWN, own

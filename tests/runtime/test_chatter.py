@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from support.own import own
 from support.roles import make_server

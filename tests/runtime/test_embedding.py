@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2024_11_05, v2025_11_25
-from mcp_runtime.core.client import open_any
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.errors import ConnectionClosed, PeerError
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.memory import connect_memory
 from support.tools_server import Tools, text_result
 

@@ -7,9 +7,9 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.vendor import vendor_request
 from support.talk import talk

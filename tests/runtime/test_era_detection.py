@@ -9,8 +9,9 @@ import pytest
 
 from mcp_bindings import v2025_06_18, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio
 from support import legacy_program

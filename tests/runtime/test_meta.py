@@ -6,11 +6,11 @@ import pytest
 from pydantic import BaseModel
 
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.errors import LocalProtocolError
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import Caller, CallOptions
 from mcp_runtime.extensions.vendor import send_request, vendor_request
 from support.roles import make_server

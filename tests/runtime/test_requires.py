@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import MissingCapability, PeerError
 from mcp_runtime.core.server import requires
+from mcp_runtime.core.settings import ClientOptions
 from support.roles import TEXT, build, make_server
 from support.talk import LEGACY, bindings
 from support.together import together

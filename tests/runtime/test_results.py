@@ -7,12 +7,12 @@ import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.connection.results import Interrupted
 from mcp_runtime.core.errors import McpError, RemoteProtocolError
 from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.options import NO_OPTIONS
 from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ClientOptions
 from support.roles import TEXT, make_server
 from support.talk import LEGACY, bindings
 from support.together import together

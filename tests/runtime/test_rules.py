@@ -14,13 +14,13 @@ from mcp_bindings import v2025_06_18, v2026_07_28
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import LocalProtocolError, PeerError, RemoteProtocolError
 from mcp_runtime.core.json.binary import BINARY, is_base64, wrong_binary
 from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import Direction, RequestMethod, WireType
 from mcp_runtime.core.protocol.rules import URL_REQUIRED, judge_of
 from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ClientOptions
 from support.roles import make_handlers, make_server
 from support.talk import talk
 from support.together import together

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from soak.fire import resident

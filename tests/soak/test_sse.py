@@ -11,10 +11,10 @@ import httpx2
 import pytest
 
 from mcp_bindings import v2024_11_05 as v
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import HttpLimits, connect_sse, sse_app
 from soak import over_http
 from soak.over_http import CONCURRENT, connect, cut, echo_all

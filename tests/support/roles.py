@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import Handlers
 from mcp_runtime.core.transports.memory import memory_pair
 from support.receiving import OneStream

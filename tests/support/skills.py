@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.skills import Skills
 

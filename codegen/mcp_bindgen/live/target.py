@@ -278,7 +278,8 @@ async def opened(
         ask: answers what the server asks its user; None to decline it.
         options: further ones of the client.
     """
-    from mcp_runtime.core.client import ClientOptions, open_any
+    from mcp_runtime.core.settings import ClientOptions
+    from mcp_runtime.core.stub import open_any
 
     handlers = [] if refusal is None else [refusing(package, refusal, tell, ask) for package in packages]
     given = ClientOptions(capabilities={} if refusal is None else CAPABILITIES, **options)

@@ -8,9 +8,9 @@ import pytest
 
 from mcp_bindings import v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime.auth import MemoryStore, OAuth, Registered
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import AuthorizationError, ConnectionClosed
 from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import connect_http, connect_sse, sse_app
 from mcp_runtime.testing import Issuer
 from support.protected import Protected, duration, protected

@@ -107,7 +107,7 @@ async def test_websockets_are_not_served() -> None:
 
 def test_programs_on_stdio_load_none_of_it() -> None:
     code = (
-        "import sys, mcp_runtime.core.client, mcp_runtime.core.server, mcp_runtime.core.transports.stdio\n"
+        "import sys, mcp_runtime.core.handshake.client, mcp_runtime.core.server, mcp_runtime.core.transports.stdio\n"
         "from mcp_bindings.v2025_11_25 import Client, Server\n"
         "print([name for name in sys.modules if name.startswith(('httpx2', 'starlette', 'uvicorn'))\n"
         "       or name.startswith('mcp_runtime.core.transports.http')])"

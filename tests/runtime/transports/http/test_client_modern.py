@@ -10,9 +10,9 @@ import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.core.transports.http.client.endpoint import HttpClientOptions
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, listed, modern_endpoint, text

@@ -10,8 +10,8 @@ from starlette.responses import Response, StreamingResponse
 from mcp_bindings import v2025_11_25
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.core.changes.subscriptions import list_changed
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import HttpLimits, asgi_app, connect_http
 from mcp_runtime.core.transports.http.client import streamable
 from support.cutting import cutting

@@ -10,8 +10,8 @@ import pytest
 from starlette.responses import Response
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed, PeerError
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import connect_http
 from support.modern_endpoint import Answer, Endpoint, Posted, listed, modern_endpoint, text
 

@@ -10,8 +10,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core import sources
-from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http, sse_app
 from mcp_runtime.core.transports.http.client import streamable
 from support.http import served

@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from mcp_bindings import v2024_11_05
 from mcp_runtime.core.changes.subscriptions import list_changed
-from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import HttpLimits, connect_sse, sse_app
 from support.cut_off import Talk, open_talk
 from support.http import browser, served
