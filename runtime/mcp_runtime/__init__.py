@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mcp_runtime.cluster.redis import RedisFanOut, RedisSpentStates
     from mcp_runtime.core.changes.subscriptions import is_subscribed, list_changed, resource_updated
     from mcp_runtime.core.connection import Connection, Exchange
+    from mcp_runtime.core.connection.calls import Proceed
+    from mcp_runtime.core.connection.connection import Middleware
     from mcp_runtime.core.errors import (
         AuthorizationError,
         BindingFormatError,
@@ -37,12 +39,13 @@ if TYPE_CHECKING:
         UnsupportedRevision,
         Unusable,
     )
+    from mcp_runtime.core.handlers import connections_of
     from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
     from mcp_runtime.core.model import ABSENT, REQUIRED, Absent
     from mcp_runtime.core.options import CacheHint, Limits
     from mcp_runtime.core.peer import Peer
-    from mcp_runtime.core.server import connections_of, requires, requires_scopes
-    from mcp_runtime.core.settings import ClientOptions, Middleware, Proceed, ServerOptions, Suspended
+    from mcp_runtime.core.server import requires, requires_scopes
+    from mcp_runtime.core.settings import ClientOptions, ServerOptions, Suspended
     from mcp_runtime.core.stub import CallOptions, open_any
     from mcp_runtime.core.transports.http import (
         HttpLimits,
@@ -78,19 +81,21 @@ else:
             "client_features.roots": "Roots",
             "cluster.fan_out": "FanOut",
             "cluster.redis": "RedisFanOut RedisSpentStates",
-            "core.connection": "Connection Exchange",
+            "core.connection.calls": "Proceed",
+            "core.connection.connection": "Connection Exchange Middleware",
             "core.errors": """
                 AuthorizationError BindingFormatError ConnectionClosed LifespanError
                 LocalProtocolError McpError MethodNotImplemented MissingCapability PeerError
                 ProtocolViolation RemoteProtocolError RequestTimeout UnsupportedRevision Unusable
             """,
             "core.changes.subscriptions": "is_subscribed list_changed resource_updated",
+            "core.handlers": "connections_of",
             "core.method": "AnyMethod Direction NotificationMethod RequestMethod",
             "core.model": "ABSENT REQUIRED Absent",
             "core.options": "CacheHint Limits",
             "core.peer": "Peer",
-            "core.server": "connections_of requires requires_scopes",
-            "core.settings": "ClientOptions Middleware Proceed ServerOptions Suspended",
+            "core.server": "requires requires_scopes",
+            "core.settings": "ClientOptions ServerOptions Suspended",
             "core.stub": "CallOptions open_any",
             "core.transports.http": "HttpLimits HttpServerOptions asgi_app connect_http connect_sse sse_app",
             "core.transports.memory": "connect_memory",

@@ -10,7 +10,8 @@ from mcp_runtime.core.connection.transport import (
     TransportError,
     Verdict,
 )
-from mcp_runtime.core.server import serve, serving, start_server
+from mcp_runtime.core.handshake.server import start_server
+from mcp_runtime.core.server import serve, serving
 from mcp_runtime.core.transports.framing import LineFramer, TooLong
 from mcp_runtime.core.transports.http import (
     Event,
@@ -25,14 +26,8 @@ from mcp_runtime.core.transports.http import (
     sse_app,
 )
 from mcp_runtime.core.transports.memory import MemoryTransport, connect_memory, memory_pair
-from mcp_runtime.core.transports.stdio import (
-    StdioClientOptions,
-    StdioClientTransport,
-    StdioServerOptions,
-    StdioServerTransport,
-    connect_stdio,
-    serve_stdio,
-)
+from mcp_runtime.core.transports.stdio import StdioServerOptions, StdioServerTransport, connect_stdio, serve_stdio
+from mcp_runtime.core.transports.stdio_client import StdioClientOptions, StdioClientTransport
 from mcp_runtime.web_server import serve_http
 
 __all__ = [

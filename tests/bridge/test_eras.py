@@ -12,8 +12,9 @@ from mcp_bindings import v2026_07_28 as new
 from mcp_runtime.bridge import MissingInRevision
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.errors import McpError, PeerError
+from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.options import CacheHint
-from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.settings import ServerOptions
 from support.channels import Stream, Streams
 from support.posting import answer, post
 from support.talk import of_sender

@@ -16,8 +16,8 @@ from mcp_bindings import v2025_11_25 as newest
 from mcp_runtime.bridge import Bridging, Loss, LossAction, MissingInRevision
 from mcp_runtime.core.binding import FORMAT, Binding
 from mcp_runtime.core.errors import BindingFormatError, PeerError, UnsupportedRevision
+from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.server import start_server
 from mcp_runtime.core.stub import Handlers
 from mcp_runtime.core.transports.memory import memory_pair
 from support.own import speaking

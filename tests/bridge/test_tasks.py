@@ -12,7 +12,7 @@ from mcp_bindings import v2026_07_28 as new
 from mcp_bindings.v2025_11_25.methods import TOOLS_CALL
 from mcp_bindings.v2026_07_28 import methods as new_calls
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import (
     MemoryTaskStore,

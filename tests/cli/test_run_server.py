@@ -77,7 +77,7 @@ async def test_stdio_clients_of_other_revisions_are_served(folder: Path, server:
 @pytest.mark.slow
 async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: Path) -> None:
     options = "only = App(options=ServerOptions(revisions=['2025-06-18']))"
-    limited = f"{SERVER}from mcp_runtime.core.server import ServerOptions\n{options}\n"
+    limited = f"{SERVER}from mcp_runtime.core.settings import ServerOptions\n{options}\n"
     (folder / "server.py").write_text(limited, "utf-8")
     async with connect_stdio(quick_python(), *COMMAND, str(folder / "server.py:only")) as peer:
         with pytest.raises(UnsupportedRevision, match="2026-07-28"):
@@ -122,7 +122,7 @@ async def test_a_file_is_served_without_the_compiler(folder: Path) -> None:
             "/bad.py:3: tool f: parameter x has no type",
         ),
         (
-            "from mcp_bindings import bridges, v2025_11_25 as v\nfrom mcp_runtime.core.server import ServerOptions\n"
+            "from mcp_bindings import bridges, v2025_11_25 as v\nfrom mcp_runtime.core.settings import ServerOptions\n"
             "del bridges.ERAS\napp = v.App('a', options=ServerOptions(revisions=['2025-03-26', '2024-11-05']))\n",
             "bad.py",
             "mcp_bindings.bridges was generated in format 1",

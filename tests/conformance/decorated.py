@@ -13,7 +13,7 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.app import ToolFailure
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.skills import Skills
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 

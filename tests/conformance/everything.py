@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from mcp_runtime.core.errors import McpError, MissingCapability, PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import ServerHandlers
 
 INVALID_PARAMS = -32602

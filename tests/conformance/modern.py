@@ -8,7 +8,7 @@ from conformance.everything import NAME, NONE, Everything, text_of
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 
 ASKING = "test_input_required_result_"
 REGION = {"type": "string", "x-mcp-header": "Region"}

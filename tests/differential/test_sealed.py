@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.server import ServerOptions, start_server
-from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.handshake.server import start_server
+from mcp_runtime.core.settings import ServerOptions, Suspended
 from mcp_runtime.sealed import InputState
 from support.asking import FORM, Line, text
 from support.channels import Stream, Streams

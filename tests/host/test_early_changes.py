@@ -14,7 +14,7 @@ from mcp_bindings import Client
 from mcp_bindings import v2025_06_18 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.changes.subscriptions import list_changed
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.host import Host, ServerEntry, allow_all
 from support.stdio_peers import eventually
 

@@ -19,9 +19,9 @@ from mcp_bindings import App, Client
 from mcp_bindings import v2025_06_18 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.connection import Exchange
+from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.options import CacheHint
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions, Proceed
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.host import (
     ConfigurationError,
     Decision,

@@ -12,8 +12,7 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.settings import ServerOptions, Suspended
 from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.sealed import InputState
 from mcp_runtime.web_server import serve_http

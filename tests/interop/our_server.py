@@ -19,7 +19,7 @@ from mcp_runtime.core.changes.subscriptions import list_changed, resource_update
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import ServerHandlers
 from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks

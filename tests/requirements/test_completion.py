@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from support.roles import answering, make_server, raises, returns
 from support.talk import bindings, raw

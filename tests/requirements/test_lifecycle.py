@@ -15,9 +15,9 @@ from mcp_runtime.core.errors import (
     RequestTimeout,
     UnsupportedRevision,
 )
+from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
-from mcp_runtime.core.server import ServerOptions, start_server
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import CallOptions, open_any
 from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.tasks import Tasks

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_runtime.core.connection.notifications import LEVELS
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.middleware.log_handler import McpLogHandler
 from support.roles import answering, build, make_handlers, make_server, raises
 from support.talk import MODERN, PREFIX, Raw, raw

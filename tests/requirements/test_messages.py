@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.tasks import RELATED
 from mcp_runtime.middleware.validate import Validate

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.core.errors import ConnectionClosed
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from support.roles import Hold, answering, make_handlers, make_server
 from support.talk import raw
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings.v2025_11_25 import CallToolRequestParams, methods
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.tasks import start_task
 from support.roles import Hold, answering, make_server, returns

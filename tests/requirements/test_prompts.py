@@ -7,7 +7,7 @@ import pytest
 
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.middleware.validate import Validate
 from support.roles import TEXT, answering, make_server, raises, returns
 from support.talk import raw, talk

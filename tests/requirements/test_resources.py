@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from mcp_runtime.client_features.roots import Roots
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from support.roles import build, make_server, raises, returns
 from support.talk import MODERN, bindings, raw, talk
 

@@ -13,9 +13,10 @@ import pytest
 
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
-from mcp_runtime.core.server import start_server
-from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 from support.roles import TEXT, make_server, returns
 from support.stdio_peers import RAW_PEER, Raw, eventually
 from support.talk import MODERN, bindings, of_sender

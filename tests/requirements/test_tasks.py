@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import RELATED, Status, Tasks
 from mcp_runtime.extensions.tasks.states import TRANSITIONS
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit

@@ -7,8 +7,7 @@ import pytest
 
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, RequestTimeout
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.middleware.validate import Validate
 from support.roles import SUM, TEXT, Hold, answering, make_server, returns

@@ -7,8 +7,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, UnsupportedRevision
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio

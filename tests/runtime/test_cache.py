@@ -12,8 +12,7 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.options import CacheHint
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.middleware import cache
 from mcp_runtime.middleware.cache import ResultCache
 from support.roles import make_handlers, returns

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.core.connection import Exchange
+from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import Proceed
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.vendor import vendor_notification, vendor_request
 from support.talk import bindings, raw, talk
 from support.tools_server import Host, Tools, text_result

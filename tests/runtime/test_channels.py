@@ -15,7 +15,8 @@ from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.connection.transport import Verdict
 from mcp_runtime.core.errors import LocalProtocolError, McpError
-from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.handshake.server import start_server
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from support.channels import Stream, Streams
 from support.posting import answer, post, shake_hands

@@ -12,7 +12,7 @@ from mcp_runtime.client_features.forms import Action, FormAnswer, ask_form
 from mcp_runtime.client_features.url_elicitation import UrlElicitations, Visits, inspect_url, required_elicitations
 from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from support.asked import asked_in_a_call
 from support.talk import talk

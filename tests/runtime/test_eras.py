@@ -13,7 +13,7 @@ from mcp_runtime.core.connection.requester import Principal, Requester
 from mcp_runtime.core.connection.transport import Verdict
 from mcp_runtime.core.errors import MissingCapability
 from mcp_runtime.core.handshake import server as handshake
-from mcp_runtime.core.server import start_server
+from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.middleware.rate_limit import RateLimit
 from support.channels import Stream, Streams

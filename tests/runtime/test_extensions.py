@@ -15,8 +15,7 @@ from mcp_bindings import v2025_11_25 as older
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.transports.http import asgi_app, connect_http
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio

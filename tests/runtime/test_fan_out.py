@@ -11,7 +11,7 @@ import pytest
 from mcp_runtime.cluster import fan_out as fan_outs
 from mcp_runtime.cluster.fan_out import MemoryFanOut
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
-from mcp_runtime.core.server import start_server
+from mcp_runtime.core.handshake.server import start_server
 from support.channels import Stream, Streams
 from support.talk import of_sender
 from support.workers import EVERYTHING, URI, Workers, modern_server, started

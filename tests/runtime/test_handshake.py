@@ -6,9 +6,9 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import MissingCapability, UnsupportedRevision
+from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.dispatch import Side, State
-from mcp_runtime.core.server import start_server
 from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.memory import memory_pair
 from support.own import OWN, own

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from mcp_runtime.core.errors import LocalProtocolError, MissingCapability
-from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.handshake.server import start_server
+from mcp_runtime.core.settings import ServerOptions
 from support.channels import Streams
 from support.posting import answer, post
 from support.roles import TEXT, build, make_handlers, make_server, returns

@@ -16,8 +16,7 @@ from mcp_runtime.client_features.changes import listening
 from mcp_runtime.core.changes.listen import Change
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import ConnectionClosed
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio
 from support.roles import make_server, returns
@@ -26,7 +25,7 @@ SERVER = """
 import os, sys
 from pathlib import Path
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.transports.stdio import serve_stdio
 

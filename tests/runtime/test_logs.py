@@ -11,9 +11,9 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.core.connection import Exchange
+from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.connection.notifications import NotificationStream
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions, Proceed
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.extensions.tasks import RELATED, MemoryTaskStore, Tasks
 from mcp_runtime.middleware.log_handler import McpLogHandler, level_of
 from support.calculator import Calculator, tool

@@ -8,10 +8,10 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.connection import Exchange, Way
+from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.method import RequestMethod
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions, Proceed
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit, RateLimited
 from support.calculator import Calculator, Unchecked, tool
 from support.together import together

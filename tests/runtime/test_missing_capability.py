@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from support.roles import make_server
 from support.talk import raw

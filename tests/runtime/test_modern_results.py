@@ -10,8 +10,7 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.options import CacheHint
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from support.roles import make_server, raises
 from support.talk import bindings
 from support.together import together

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.errors import ConnectionClosed, RemoteProtocolError, RequestTimeout
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, TaskRecord, Tasks, run_as_task

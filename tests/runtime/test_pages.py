@@ -10,8 +10,7 @@ from mcp_bindings import v2025_06_18, v2026_07_28
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core import stub
 from mcp_runtime.core.errors import RemoteProtocolError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.middleware.validate import Validate

@@ -11,8 +11,7 @@ from mcp_runtime.core.connection.results import Interrupted
 from mcp_runtime.core.errors import McpError, RemoteProtocolError
 from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.options import NO_OPTIONS
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from support.roles import TEXT, make_server
 from support.talk import LEGACY, bindings
 from support.together import together

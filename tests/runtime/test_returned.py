@@ -9,7 +9,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError
 from mcp_runtime.core.connection.results import write_result
 from mcp_runtime.core.method import RequestMethod
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from support.talk import talk
 

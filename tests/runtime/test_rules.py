@@ -19,8 +19,7 @@ from mcp_runtime.core.json.binary import BINARY, is_base64, wrong_binary
 from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import Direction, RequestMethod, WireType
 from mcp_runtime.core.protocol.rules import URL_REQUIRED, judge_of
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from support.roles import make_handlers, make_server
 from support.talk import talk
 from support.together import together

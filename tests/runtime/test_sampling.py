@@ -10,7 +10,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError
 from mcp_runtime.client_features.sampling import After, Before, Denied, MessagesOutOfOrder, check_messages, reviewed
 from mcp_runtime.core.errors import LocalProtocolError, MissingCapability, PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from support.talk import talk
 
 Params = v.CreateMessageRequestParams

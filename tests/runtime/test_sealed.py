@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.sealed import InputState
 from support.asking import PREFIX, asked, line, meta, text
 from support.channels import Stream

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.handshake.server import start_server
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.sealed import InputState
 from support.asking import Line, asked, text
 from support.channels import Stream, Streams

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.sealed import InputState, MemorySpentStates, inputs
 from support.asking import Known, Line, altered, asked, line, text
 from support.till import KEY, OTHER, Till, again, answered

@@ -11,8 +11,9 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions, connections_of, start_server
-from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.handlers import connections_of
+from mcp_runtime.core.handshake.server import start_server
+from mcp_runtime.core.settings import ServerOptions, Suspended
 from support.asking import FORM, YES, Known, Line, asked, meta, text
 from support.channels import Streams
 from support.stdio_peers import eventually

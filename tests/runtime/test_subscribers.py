@@ -10,7 +10,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.changes.listeners import MAX_PENDING, MAX_URI
 from mcp_runtime.core.changes.subscriptions import MAX_SUBSCRIPTIONS, list_changed, resource_updated
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from support.talk import Raw, raw
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

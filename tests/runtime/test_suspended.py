@@ -11,8 +11,7 @@ import pytest
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.settings import ServerOptions, Suspended
 from support.asking import FORM, PREFIX, YES, Known, altered, asked, line, meta, text
 from support.channels import Stream
 from support.roles import make_handlers, raises

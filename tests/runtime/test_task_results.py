@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.core.errors import McpError, RemoteProtocolError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import Tasks
 from support.tasking import quick

@@ -12,7 +12,7 @@ from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError, MethodNotFoundError
 from mcp_runtime.core.errors import LocalProtocolError, MissingCapability, PeerError
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import RELATED, Status, Tasks, run_as_task, start_task
 from support.talk import raw, talk
 from support.tasking import Model, Worker, call, quick

@@ -10,7 +10,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.tasks import (
     OWNER,

@@ -12,8 +12,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.middleware.opentelemetry import TARGETS, Telemetry
 from support.together import together
 

@@ -18,7 +18,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.core.connection.background import Threads
 from mcp_runtime.core.connection.calls import CURRENT
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.vendor import vendor_request
 from support.roles import TEXT, build, make_handlers, make_server
 from support.stdio_peers import eventually

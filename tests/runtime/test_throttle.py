@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from support.together import together
 

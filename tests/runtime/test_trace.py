@@ -10,8 +10,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.connection import Way
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.middleware.masking import Masker
 from mcp_runtime.middleware.trace import Kind, Traced, Tracer
 from support.together import together

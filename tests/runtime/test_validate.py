@@ -14,8 +14,7 @@ from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.json_schema.check import Check

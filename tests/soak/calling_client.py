@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.peer import Peer
-from mcp_runtime.core.transports.stdio import StdioClientTransport
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 
 AT_ONCE = 1000
 

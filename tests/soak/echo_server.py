@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.stdio import serve_stdio
 
 

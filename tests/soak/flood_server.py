@@ -5,7 +5,7 @@ import logging
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.middleware.validate import Validate
 

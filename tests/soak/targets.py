@@ -4,8 +4,7 @@ import asyncio
 from typing import Any
 
 from mcp_runtime.core.errors import McpError, PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from support.talk import bindings
 

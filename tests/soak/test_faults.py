@@ -16,7 +16,8 @@ from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.errors import ConnectionClosed, McpError, RequestTimeout
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 from soak.bad_server import GOOD
 from soak.echo_server import CLIENTS
 from soak.fire import resident

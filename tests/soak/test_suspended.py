@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.server import ServerOptions, start_server
-from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.handshake.server import start_server
+from mcp_runtime.core.settings import ServerOptions, Suspended
 from soak.scale import scaled
 from support.channels import Stream, Streams
 

@@ -8,7 +8,8 @@ from typing import Any
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.connection.requester import Principal
-from mcp_runtime.core.server import ServerHandlers, start_server
+from mcp_runtime.core.handlers import ServerHandlers
+from mcp_runtime.core.handshake.server import start_server
 from support.channels import Stream, Streams
 from support.posting import answer
 

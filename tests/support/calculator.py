@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.middleware.validate import Validate
 
 SUM = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}, "required": ["a", "b"]}

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.settings import ServerOptions, Suspended
 from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.sealed import InputState
 

@@ -9,8 +9,7 @@ from typing import Any
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.peer import Peer
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import Handlers
 from mcp_runtime.core.transports.memory import memory_pair
 from support.receiving import OneStream

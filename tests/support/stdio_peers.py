@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from mcp_runtime.core.connection.transport import TransportError
-from mcp_runtime.core.transports.stdio import StdioClientOptions, StdioClientTransport
+from mcp_runtime.core.transports.stdio_client import StdioClientOptions, StdioClientTransport
 from support.receiving import OneStream
 
 PEERS = Path(__file__).parents[1] / "runtime" / "transports" / "peers"

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Status, Tasks
 
 SUPPORT = {"work": "optional", "must": "required", "must not": "forbidden", "silent": None}

@@ -7,8 +7,9 @@ from typing import Any
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import LocalProtocolError, PeerError
+from mcp_runtime.core.handlers import ServerHandlers
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.server import ServerHandlers, ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.sealed import InputState
 from support.asking import FORM, YES, asked, line
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 
 
 def text_result(text: str) -> v.CallToolResult:

@@ -15,7 +15,7 @@ from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.cluster.redis import RedisEventStore, RedisFanOut, RedisSpentStates
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import asgi_app
 from mcp_runtime.sealed import InputState
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_bindings import v2025_06_18 as v
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.web_server import serve_http
 
 

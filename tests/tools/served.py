@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindings import v2025_06_18 as v
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.stdio import serve_stdio
 
 PAGE = 2

@@ -15,7 +15,7 @@ from mcp_bindgen.tool_clients.contract import GATED
 from mcp_bindings import App, v2024_11_05, v2025_11_25
 from mcp_runtime import testing
 from mcp_runtime.core.errors import McpError
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.tools import (
     Drift,
     Tool,

@@ -24,7 +24,7 @@ from mcp_runtime.core.transports.http.server.outlet import Shared, watch
 from mcp_runtime.core.transports.http.server.sessions import ID_BYTES, HttpSession
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
-from mcp_runtime.core.transports.stdio import StdioClientTransport
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 from mcp_runtime.observe.observer import Observer
 
 MAX_SESSIONS: Final = 32

@@ -16,7 +16,8 @@ from typing import Any, Final
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, Message, failure, id_in, line_of, messages_in, object_in
 from mcp_runtime.core.connection.transport import Transport, TransportError
 from mcp_runtime.core.transports.process import on_signals
-from mcp_runtime.core.transports.stdio import StdioClientTransport, StdioServerTransport
+from mcp_runtime.core.transports.stdio import StdioServerTransport
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 
 GRACE: Final = 1.0
 """Seconds for each step of the end of a server: it may answer what is open, is asked to end, and is killed."""

@@ -178,7 +178,7 @@ def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None, pack
     from mcp_runtime.core.errors import PeerError
     from mcp_runtime.core.protocol.dispatch import Side
     from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
-    from mcp_runtime.core.server import ServerOptions
+    from mcp_runtime.core.settings import ServerOptions
     from mcp_runtime.middleware.validate import INVALID_INPUT_IN_RESULT
 
     contract = read_contract(lock, Diagnostics())

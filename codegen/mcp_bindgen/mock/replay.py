@@ -133,7 +133,7 @@ def session_server(session: Session, unrecorded: list[str]) -> "ServerHandlers":
     """
     from mcp_runtime.core.method import RequestMethod
     from mcp_runtime.core.protocol.capabilities import declares
-    from mcp_runtime.core.server import ServerOptions
+    from mcp_runtime.core.settings import ServerOptions
 
     package = package_of(session.revision)
     tape = Tape(session, unrecorded)

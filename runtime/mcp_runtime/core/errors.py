@@ -7,24 +7,6 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
 
-__all__ = [
-    "AuthorizationError",
-    "BindingFormatError",
-    "ConnectionClosed",
-    "InvalidToken",
-    "LifespanError",
-    "LocalProtocolError",
-    "McpError",
-    "MethodNotImplemented",
-    "MissingCapability",
-    "PeerError",
-    "ProtocolViolation",
-    "RemoteProtocolError",
-    "RequestTimeout",
-    "UnsupportedRevision",
-    "Unusable",
-]
-
 
 def printable(text: str) -> str:
     """Make untrusted text safe to print: control and bidirectional characters become escapes."""
@@ -93,6 +75,7 @@ class AuthorError(McpError):
     """A mistake in a server's own code. If it ends the program, only its text is shown, which says where to look."""
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        """Create the error, and let a program that it ends show only its text."""
         _show_without_traceback()
         return super().__new__(cls, *arguments)
 

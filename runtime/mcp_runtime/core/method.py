@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, c
 if TYPE_CHECKING:
     from pydantic_core import SchemaSerializer, SchemaValidator
 
-__all__ = ["AnyMethod", "AnyRequest", "Direction", "Method", "NotificationMethod", "RequestMethod", "WireType"]
-
 T = TypeVar("T")
 P = TypeVar("P")
 R = TypeVar("R")

@@ -394,6 +394,3 @@ def _without_null(schema: Any, where: str) -> Any:
         case _:
             reason = "annotate a field whose default is None as `T | None`; if null is a value, default to ABSENT"
             raise TypeError(f"{where}: {reason}")
-
-
-__all__ = ["ABSENT", "REQUIRED", "Absent", "WireModel"]

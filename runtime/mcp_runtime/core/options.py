@@ -7,8 +7,6 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 
-__all__ = ["CacheHint", "Limits", "Trace"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheHint:

@@ -10,9 +10,6 @@ from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 from mcp_runtime.core.options import Caller, CallOptions
 
-__all__ = ["Peer"]
-
-
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")

@@ -13,25 +13,10 @@ from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import LifespanError
 from mcp_runtime.core.functions import SCOPES, ScopeRule, check_scope_names
-from mcp_runtime.core.handlers import Context, ServerHandlers, Serving, connections_of
+from mcp_runtime.core.handlers import Context, ServerHandlers, Serving
 from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.protocol.capabilities import declares
-from mcp_runtime.core.settings import ServerOptions
-
-__all__ = [
-    "Connection",
-    "ServerHandlers",
-    "ServerOptions",
-    "connections_of",
-    "lifespans",
-    "requires",
-    "requires_scopes",
-    "serve",
-    "serving",
-    "start_server",
-]
-
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
 

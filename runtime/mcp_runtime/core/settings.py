@@ -6,22 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, Self
 
 from mcp_runtime.core.binding import Revisions
-from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.connection.connection import Connection, Middleware
-from mcp_runtime.core.options import CacheHint, Limits, Trace
-
-__all__ = [
-    "ClientOptions",
-    "Extends",
-    "Feature",
-    "Inputs",
-    "Middleware",
-    "Proceed",
-    "ServerOptions",
-    "Settings",
-    "Suspended",
-    "Trace",
-]
+from mcp_runtime.core.options import CacheHint, Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, overload
 
-from mcp_runtime.core.connection.calls import Way
+from mcp_runtime.core.connection.calls import Proceed, Way
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.handlers import Handlers, ServerHandlers, Stub
 from mcp_runtime.core.handshake.client import open_client
 from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
-from mcp_runtime.core.settings import ClientOptions, Extends, Proceed
+from mcp_runtime.core.settings import ClientOptions, Extends
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.testing.heard import Heard
 from mcp_runtime.testing.script import Script

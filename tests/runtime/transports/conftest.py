@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mcp_runtime.core.transports.stdio import StdioClientOptions, StdioClientTransport
+from mcp_runtime.core.transports.stdio_client import StdioClientOptions, StdioClientTransport
 from support.stdio_peers import PATIENCE, RAW_PEER, Raw, StartRaw, children, descriptors, eventually
 
 

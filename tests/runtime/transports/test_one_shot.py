@@ -11,7 +11,7 @@ import pytest
 SERVER = """
 import asyncio
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.stdio import serve_stdio
 
 class Sleepy(v.Server):

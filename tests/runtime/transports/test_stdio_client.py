@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mcp_runtime.core.transports.pipes import HIGH_WATER
-from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 from support.stdio_peers import RAW_PEER, Collector, Raw, StartRaw, eventually, soon
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

@@ -15,7 +15,7 @@ import pytest
 
 from mcp_runtime.core.connection.transport import TransportError
 from mcp_runtime.core.transports import process
-from mcp_runtime.core.transports.stdio import StdioClientTransport
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 from support.stdio_peers import PATIENCE, PEERS, RAW_PEER, Collector, StartRaw, children, eventually, is_running
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

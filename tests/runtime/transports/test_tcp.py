@@ -12,7 +12,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.methods import NOTIFICATIONS_MESSAGE
 from mcp_runtime.core.errors import ConnectionClosed
-from mcp_runtime.core.server import connections_of
+from mcp_runtime.core.handlers import connections_of
 from support.stdio_peers import Collector, soon
 from support.tcp import TcpTransport, connect_tcp, serve_tcp
 from support.tools_server import Host, Tools, text_result

@@ -35,8 +35,6 @@ from mcp_runtime.core.protocol.uris import canonical, within
 if TYPE_CHECKING:
     from mcp_runtime.core.settings import Relay
 
-__all__ = ["is_subscribed", "list_changed", "resource_updated"]
-
 _FEATURE: Final = "subscriptions"
 _PENDING: Final = "subscriptions.pending"
 

@@ -91,7 +91,7 @@ class ResultQuestions:
         return json_of(name, await effect(sources.token_hex(16)))
 
 
-_NO_QUESTIONS: Final = ResultQuestions()
+NO_QUESTIONS: Final = ResultQuestions()
 _NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})
 
 
@@ -128,7 +128,7 @@ class Answers:
     hints: Mapping[str, CacheHint] = field(default_factory=lambda: _NO_HINTS)
     stamp: bytes = b""
     state: list[Any] = field(default_factory=list[Any])
-    questions: ResultQuestions = _NO_QUESTIONS
+    questions: ResultQuestions = NO_QUESTIONS
     scopes_for: ScopesFor = _no_scopes
     notify_listeners: Callable[[AnyMethod, Any], None] | None = None
 

@@ -17,8 +17,6 @@ from mcp_runtime.core.connection.timers import Gate
 from mcp_runtime.core.errors import AuthorizationError
 from mcp_runtime.core.protocol.jsonrpc import Id, write_error
 
-__all__ = ["ACCEPTED", "Channel", "Outcome", "Receiver", "Sent", "Transport", "TransportError", "Verdict"]
-
 
 class Verdict(StrEnum):
     """Whether a message was accepted."""

@@ -28,7 +28,7 @@ from mcp_runtime.core.changes.subscriptions import remember
 from mcp_runtime.core.connection.connection import Connection, Middleware
 from mcp_runtime.core.connection.notifications import LEVELS
 from mcp_runtime.core.connection.receiving import Identify
-from mcp_runtime.core.connection.requester import Answers, Principal, Requester
+from mcp_runtime.core.connection.requester import NO_QUESTIONS, Answers, Principal, Requester
 from mcp_runtime.core.connection.transport import NO_HEADERS, Channel, Transport
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.features import Logging
@@ -317,14 +317,14 @@ class Requesters:
         """Let a server answer requests of a revision, from any sender."""
         connection, server, wire = self._connection, served.server, served.wire(revision)
         options, spoken = server.effective_options(), wire.binding if wire else server.__binding__
+        inputs = options.inputs
         answers = Answers(
             stub=server.__peer__(connection),
             context=server.__context__,
             stamp=modern.stamp(identity_of(server, options)),
             hints=_hints(spoken, options),
+            questions=Suspensions.of(server, inputs) if isinstance(inputs, Suspended) else NO_QUESTIONS,
         )
-        if isinstance(options.inputs, Suspended):
-            answers.questions = Suspensions.of(server, options.inputs)
         reader = connection.reader(revision)
         requester = Requester(Side.SERVER, reader, answers).speaking(server.__binding__, wire, reader)
         with connection.set_up_for(requester):
@@ -338,8 +338,8 @@ class Requesters:
             answer_with(server, connection)
             for extension in options.extensions:
                 extension.install(connection)
-            if options.inputs is not None and not isinstance(options.inputs, Suspended):
-                options.inputs.install(connection, identity_of(server, options)["name"])
+            if inputs is not None and not isinstance(inputs, Suspended):
+                inputs.install(connection, identity_of(server, options)["name"])
             if wire is not None:
                 wire.begin_stateless(connection, listeners)
         return requester, own

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from mcp_runtime.core.json.text import ENDS, envelope_of
 
-__all__ = ["LineFramer", "TooLong"]
-
 # JSON's white space except the line feed: it may surround a message without being part of it (RFC 8259, section 2).
 _AROUND = b" \t\r"
 

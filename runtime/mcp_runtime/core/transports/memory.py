@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
     from mcp_runtime.core.peer import Peer
 
-__all__ = ["MemoryTransport", "connect_memory", "memory_pair"]
-
 MAX_WAITING: Final = 1000
 """How many messages may be queued at a paused end before `drain` waits for it."""
 MAX_WAITING_BYTES: Final = 1 << 20
@@ -146,8 +144,9 @@ async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
         ValueError: there is no server, or two servers have the same revision.
         LifespanError: a lifespan of the servers failed.
     """
+    from mcp_runtime.core.handshake.server import start_server
     from mcp_runtime.core.peer import Peer
-    from mcp_runtime.core.server import lifespans, start_server
+    from mcp_runtime.core.server import lifespans
 
     here, there = memory_pair()
     async with lifespans(servers), aclosing(await start_server(there, *servers)), aclosing(Peer(here)) as peer:

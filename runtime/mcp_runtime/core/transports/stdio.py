@@ -41,16 +41,6 @@ if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
     from mcp_runtime.core.peer import Peer
 
-__all__ = [
-    "StdioClientOptions",
-    "StdioClientTransport",
-    "StdioServerOptions",
-    "StdioServerTransport",
-    "connect_stdio",
-    "serve_stdio",
-]
-
-
 _LINGER = 0.5  # seconds for the end of the input to arrive after writing has failed
 _HANGUPS = frozenset({errno.EIO, errno.ECONNRESET, errno.EPIPE, getattr(errno, "ECANCELED", errno.EPIPE)})
 
