@@ -299,7 +299,7 @@ class Net:
         """Let transports find the simulated descriptors, and draw no secret of the process."""
         take_over = patch("mcp_runtime.core.transports.stdio._take_over", self._take_over)
         # It is drawn once per process, and would be part of the trace.
-        with take_over, patch("mcp_runtime.core.asking.suspended._SECRET", bytes(32)):
+        with take_over, patch("mcp_runtime.core.asking.suspended._secret", _no_secret):
             yield
 
     def _take_over(self, stdin: int, stdout: int) -> tuple[Descriptor, Descriptor]:
@@ -331,3 +331,7 @@ def held(*roots: object) -> dict[str, int]:
                     sizes[place] = sizes.get(place, 0) + len(cast("Any", value))
                 waiting.append(cast("object", value))
     return {place: size for place, size in sorted(sizes.items()) if size}
+
+
+def _no_secret(process: int) -> bytes:
+    return bytes(32)

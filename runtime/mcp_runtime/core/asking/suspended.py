@@ -7,9 +7,11 @@ never come back. So only a timeout or the end of the connection ends it, and a q
 import asyncio
 import hmac
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable
 from contextvars import Context
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -25,8 +27,6 @@ from mcp_runtime.core.method import AnyRequest, WireType
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.settings import Suspended
 
-_SECRET: Final = sources.token_bytes(32)
-"""Distinguishes the handles of this process from others."""
 _NONCE: Final = 24
 
 
@@ -231,5 +231,11 @@ def _is_own(state: object) -> bool:
     return hmac.compare_digest(_mac(nonce), mac)
 
 
+@lru_cache(maxsize=1)
+def _secret(process: int) -> bytes:
+    """Return what distinguishes the handles of a process from those of others, even of the one it was forked from."""
+    return sources.token_bytes(32)
+
+
 def _mac(nonce: str) -> str:
-    return blake2b(nonce.encode(), key=_SECRET, digest_size=16).hexdigest()
+    return blake2b(nonce.encode(), key=_secret(os.getpid()), digest_size=16).hexdigest()
