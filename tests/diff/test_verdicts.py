@@ -98,6 +98,14 @@ def test_params_of_an_embedded_request_are_sent_where_they_change(keyword: dict[
     assert found.verdicts[Verdict.BREAKS] >= 2
 
 
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
+def test_a_result_proves_nothing_about_errors(revision: str) -> None:
+    tree, found = deepcopy(official(revision)), Figures()
+    tree["definitions"]["JSONRPCError"] = {"type": "object"}
+    judge_both(revision, (side(revision), Side(tree)), (untouched(revision), read(tree)), found)
+    check(found)
+
+
 def _inline_params(name: str, words: Iterable[str], keyword: str) -> Edit:
     """Return an edit that asks for one of two properties of params that are written out in their message."""
     return lambda all_: all_[name]["properties"]["params"].update({keyword: [{"required": [word]} for word in words]})

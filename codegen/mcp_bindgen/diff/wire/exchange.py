@@ -135,8 +135,9 @@ class Exchange:
             return _errors(self._validator(error), payload) if error else []
         if method is None:
             known = self.protocol.definitions.get(form)
-            if isinstance(known, Struct) and not known.field("method") and "method" in message.frame:
-                return []  # It is a request or a notification, which this form is not.
+            others = [name for name in ("method", "result") if name in message.frame]
+            if isinstance(known, Struct) and not all(map(known.field, others)):
+                return []  # It is a request, a notification or a result, which this form is not.
             return None if carrier.method else _errors(self._validator(form if known else FRAMES), payload)
         if message.is_left_out:
             missing = ValidationError(f"'{carrier.part}' is a required property", validator="required")
