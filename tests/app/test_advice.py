@@ -54,7 +54,7 @@ def test_a_module_that_fails_is_one_line(line: str, tmp_path: Path, monkeypatch:
     ("name", "reason"),
     [("notes.txt", "is not a .py file"), ("server", "is not a .py file"), ("missing.py", ": no such file")],
 )
-def test_a_file_that_is_no_module_is_refused(name: str, reason: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_module_is_refused(name: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / name
     if name != "missing.py":
         path.write_text("app = 1\n")
