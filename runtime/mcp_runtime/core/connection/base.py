@@ -176,7 +176,7 @@ class BaseConnection(Caller):
     def _pass_to_hooks(self, error: McpError) -> None:
         if not self._error_hooks:
             where = f" (see {error.link})" if isinstance(error, ProtocolViolation) else ""
-            log.warning("%s%s", clipped(str(error)), where)
+            log.warning("%s%s", clipped(str(error)), where, extra={"error": error})
         for hook in tuple(self._error_hooks):
             try:
                 hook(error)
