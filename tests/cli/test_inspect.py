@@ -120,7 +120,7 @@ instructions
         code = f"print('starting', flush=True); import sys; sys.argv[1:] = [{str(tmp_path / 'answers.json')!r}]\n"
         server_with(tmp_path, tools_list=tools("t"))
         command = ("--", sys.executable, "-c", code + Path(answering.__file__).read_text("utf-8"))
-        assert "warning: a message of 2026-07-28: /: the peer printed text" in cli("inspect", *command).err
+        assert "server to client: /: not JSON: expected value at line 1 column 1" in cli("inspect", *command).err
 
 
 class TestCalls:

@@ -1,4 +1,4 @@
-"""`mcp-bindgen inspect`: bounds of arguments, and what a terminal shows while a call runs."""
+"""`mcp-bindgen inspect`: bounds of arguments, what a terminal shows while a call runs, and violations of servers."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_bindgen.cli.output import table, wrapped
-from mcp_bindgen.live.target import ServerOutput
+from mcp_bindgen.live.output import ServerOutput
 from mcp_bindgen.tool_clients.listing import spell_arguments
 from support.at_terminal import at_terminal
 from support.command import Cli
@@ -212,3 +212,45 @@ def test_a_tool_that_takes_no_arguments_says_so(tmp_path: Path, cli: Cli) -> Non
     (tmp_path / "server.py").write_text(f"from mcp_bindings import App\napp = App('x')\n{tool}")
     error = cli("inspect", "--call", "now", "zone=x", tmp_path / "server.py", expect=2).err
     assert error == "error: zone: now has no argument of that name; it takes no arguments\n"
+
+
+BREAKING = Path(__file__).with_name("breaking.py")
+VIOLATIONS = {
+    "print": (": /: not JSON: expected value at line 1 column 1", "\n    starting"),
+    "level": (", notifications/message: /params/level: Input should be 'debug', 'info',", " 'alert' or 'emergency'"),
+    "token": (", notifications/progress: /params/progressToken: the progress token 77 does not belong to an open", ""),
+    "answer": (", id 99: /id: received an answer for 99, which is not an open request", ""),
+    "undeclared": (", notifications/tools/list_changed: /method: needs the capability server.tools.listChanged,", ""),
+    "request": (", sampling/createMessage, id 7: /params/messages: Input should be a valid list", ""),
+    "tool": (", tools/list, id 3: /result/tools/1/inputSchema: Field required", ""),
+}
+
+
+@pytest.mark.parametrize("way", VIOLATIONS)
+def test_a_violation_is_reported_once_as_by_proxy(way: str, cli: Cli) -> None:
+    start, end = VIOLATIONS[way]
+    done = cli("inspect", "--", sys.executable, BREAKING, way, way)
+    assert done.err.startswith(f"server to client{start}") and end in done.err and "(2025-11-25)\n" in done.err
+    assert done.err.count("\n") == 1 + end.count("\n")
+    assert "fine" in done.out
+
+
+def test_every_violation_has_its_line(cli: Cli) -> None:
+    printed = cli("inspect", "--", sys.executable, BREAKING, *VIOLATIONS).err
+    assert printed.count("server to client") == len(VIOLATIONS)
+    assert [start for start, _ in VIOLATIONS.values() if f"server to client{start}" not in printed] == []
+
+
+def test_a_message_that_is_too_long_is_still_reported(cli: Cli) -> None:
+    done = cli("inspect", "--", sys.executable, BREAKING, "long")
+    assert "more than 16777216 bytes was skipped" in done.err and done.err.count("\n") == 1
+
+
+def test_a_violation_that_ends_the_visit_is_reported_once(cli: Cli) -> None:
+    done = cli("inspect", "--", sys.executable, BREAKING, "info", expect=2)
+    assert done.err.endswith("initialize of 2025-11-25: /serverInfo/version: Field required\n")
+    assert done.err.count("Field required") == 1
+
+
+def test_a_server_that_keeps_the_protocol_gets_no_line(cli: Cli) -> None:
+    assert cli("inspect", "--", sys.executable, BREAKING).err == ""

@@ -21,7 +21,7 @@ from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.serving import split_target, why_foreign
 
 if TYPE_CHECKING:
-    from mcp_bindgen.live.target import ServerOutput
+    from mcp_bindgen.live.output import ServerOutput
 
 _HERE = "inspect"
 MAX_TOLD = 500
@@ -108,7 +108,7 @@ def inspect(
 
     found = talk(target_of(server), visit, timeout=timeout, failed="inspecting the server failed")
     for complaint in complaints:
-        _tell(f"warning: {masking.text(complaint)}")
+        _tell(masking.text(complaint))
     is_done = call is not None or read is not None or prompt is not None or (skills and bool(pairs))
     given = found if format_ == "json" else shortened(found)
     shown = masking.result(given) if is_done else masking.listing(given)

@@ -9,7 +9,7 @@ from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
 
 if TYPE_CHECKING:
-    from mcp_bindgen.live.target import ServerOutput
+    from mcp_bindgen.live.output import ServerOutput
 
 SECONDS: Final = 360.0
 """Seconds for a whole sign-in, in which a person has five minutes."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import ServerOutput, Target, name_of, opened, probe_timeout, talk, target_of
+from mcp_bindgen.live.output import ServerOutput
+from mcp_bindgen.live.target import Target, name_of, opened, probe_timeout, talk, target_of
 from mcp_bindgen.tool_clients.contract import Contract, make_contract, read_contract
 from mcp_bindgen.tool_clients.servers import Server
 

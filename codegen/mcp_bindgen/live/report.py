@@ -57,12 +57,7 @@ class FindingLines:
 
     def _spelled(self, text: bytes, findings: "Sequence[Finding]") -> Iterator[str]:
         for finding in findings:
-            parts = [f"{finding.sender} to {finding.sender.other}"]
-            parts += [str(finding.method)] if finding.method is not None else []
-            parts += [f"id {json.dumps(finding.id)}"] if finding.id is not None else []
-            of = f" ({finding.revision})" if finding.revision else ""
-            mark = "warning: " if finding.is_warning else ""
-            yield self._masked(f"{mark}{', '.join(parts)}: {finding.pointer or '/'}: {finding.reason}{of}")
+            yield self._masked(line_about(finding))
         if shown := self._shown(text):
             yield f"    {shown}"
 
@@ -107,6 +102,16 @@ class FindingLines:
         with suppress(OSError):
             while left:
                 left = left[self._out.write(left) or 0 :]
+
+
+def line_about(finding: "Finding") -> str:
+    """Return the line on what is wrong with a message: who sent it, what it is, where, and why."""
+    parts = [f"{finding.sender} to {finding.sender.other}"]
+    parts += [str(finding.method)] if finding.method is not None else []
+    parts += [f"id {json.dumps(finding.id)}"] if finding.id is not None else []
+    of = f" ({finding.revision})" if finding.revision else ""
+    mark = "warning: " if finding.is_warning else ""
+    return f"{mark}{', '.join(parts)}: {finding.pointer or '/'}: {finding.reason}{of}"
 
 
 def _clipped(text: str) -> str:

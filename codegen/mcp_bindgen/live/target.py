@@ -2,22 +2,20 @@
 
 import asyncio
 import json
-import logging
 import os
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.live.output import Judging, ServerOutput, logged_to
 from mcp_bindgen.tool_clients.servers import Server
 
 T = TypeVar("T")
 
-MAX_LINES = 12
-"""How many lines are shown when it fails: of its standard error, and on what was wrong with its messages."""
 PROBE_TIMEOUT = 5.0
 """How many seconds a server has at most to say which era it is of."""
 _REFUSED = -1
@@ -123,61 +121,6 @@ def with_remedy(error: str, target: Target) -> str:
     return f"{error}; it does not serve: is app.run() missing?" if error.endswith("exited with status 0") else error
 
 
-class ServerOutput:
-    """A server's output to show if it fails: its last lines on standard error, and protocol violations.
-
-    Attributes:
-        lines: its last lines, and what broke the protocol among them.
-        complaints: what broke the protocol, the first of it.
-        limit: the timeout of the conversation.
-    """
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.complaints: list[str] = []
-        self.limit = asyncio.Timeout(None)
-
-    def listen(self, line: str) -> None:
-        """Take a line."""
-        self.lines.append(line.rstrip())
-        del self.lines[:-MAX_LINES]
-
-    def complain(self, text: str) -> None:
-        """Take what was wrong with a message."""
-        self.listen(text)
-        if len(self.complaints) < MAX_LINES and text not in self.complaints:
-            self.complaints.append(text)
-
-    @contextmanager
-    def paused(self) -> Generator[None]:
-        """Stop the clock of the conversation while a person answers."""
-        loop, end = asyncio.get_running_loop(), self.limit.when()
-        begun = loop.time()
-        self.limit.reschedule(None)
-        try:
-            yield
-        finally:
-            self.limit.reschedule(None if end is None else end + loop.time() - begun)
-
-
-@contextmanager
-def _heard(said: ServerOutput) -> Generator[None]:
-    """Collect what the runtime logs about the server, instead of printing it."""
-
-    class Hearing(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            said.complain(record.getMessage())
-
-    log, hearing = logging.getLogger("mcp_runtime"), Hearing(logging.WARNING)
-    was_passed_on, log.propagate = log.propagate, False
-    log.addHandler(hearing)
-    try:
-        yield
-    finally:
-        log.removeHandler(hearing)
-        log.propagate = was_passed_on
-
-
 def talk(
     target: Target,
     work: Callable[[ServerOutput], Coroutine[Any, Any, T]],
@@ -201,7 +144,7 @@ def talk(
     """
     where = Location(source=name_of(target))
     try:
-        from mcp_runtime.core.errors import McpError, UnsupportedRevision
+        from mcp_runtime.core.errors import McpError, ProtocolViolation, UnsupportedRevision
     except ImportError as error:
         raise InputError.at(where, f"the runtime cannot be imported: {error}") from None
     said = ServerOutput()
@@ -211,7 +154,7 @@ def talk(
             return await work(said)
 
     try:
-        with _heard(said):
+        with logged_to(said):
             return asyncio.run(limited())
     except TimeoutError:
         raise InputError.at(where, f"the server {late} within {timeout:g} s", lines=said.lines) from None
@@ -226,7 +169,8 @@ def talk(
         raise InputError.at(where, f"{failed}: {reason}", lines=said.lines) from None
     except McpError as error:
         first, *rest = str(error).splitlines() or [type(error).__name__]
-        lines: Sequence[str] = _once(said.lines) or rest
+        shown = said.lines_without(error.reason) if isinstance(error, ProtocolViolation) else said.lines
+        lines: Sequence[str] = _once(shown) or rest
         # The last words of a server that died are in the message as well.
         first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
         if told := next((line for line in lines if line.startswith(_SERVES)), ""):
@@ -282,6 +226,7 @@ async def opened(
     from mcp_runtime.core.stub import open_any
 
     handlers = [] if refusal is None else [refusing(package, refusal, tell, ask) for package in packages]
+    options["trace"] = Judging(said, packages, options.get("trace"))
     given = ClientOptions(capabilities={} if refusal is None else CAPABILITIES, **options)
     clients = [package.Client for package in packages]
     async with connect(target, said.listen) as peer:

@@ -1,0 +1,120 @@
+"""The output of a server that a command talks to: its lines on standard error, and messages that break the protocol."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from mcp_bindgen.diagnostics import clip
+from mcp_bindgen.json_values import NOT_JSON, json_value
+from mcp_bindgen.live.bindings import packages_of, revisions
+from mcp_bindgen.live.report import MAX_MESSAGE, line_about
+
+MAX_LINES: Final = 12
+"""How many lines are shown when it fails: of its standard error, and on what was wrong with its messages."""
+_UNTRACED: Final = re.compile(r"max_message_bytes|this one was dropped")
+"""How errors read about messages that no trace receives, or about those that the client did not handle."""
+
+
+class ServerOutput:
+    """A server's output to show if it fails: its last lines on standard error, and protocol violations.
+
+    Attributes:
+        lines: its last lines, and what broke the protocol among them.
+        complaints: what broke the protocol, the first of it.
+        limit: the timeout of the conversation.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.complaints: list[str] = []
+        self.limit = asyncio.Timeout(None)
+
+    def listen(self, line: str) -> None:
+        """Take a line."""
+        self.lines.append(line.rstrip())
+        del self.lines[:-MAX_LINES]
+
+    def complain(self, text: str, quoted: str = "") -> None:
+        """Take what was wrong with a message, once, with the message to quote if it cannot be read."""
+        if text in self.complaints or len(self.complaints) >= 2 * MAX_LINES:
+            return
+        for line in (text, f"    {quoted}") if quoted else (text,):
+            self.listen(line)
+            self.complaints.append(line)
+
+    def lines_without(self, reason: str) -> list[str]:
+        """Return the last lines but those on one violation, which an error names already."""
+        return [line for line in self.lines if line not in self.complaints or reason not in line]
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Stop the clock of the conversation while a person answers."""
+        loop, end = asyncio.get_running_loop(), self.limit.when()
+        begun = loop.time()
+        self.limit.reschedule(None)
+        try:
+            yield
+        finally:
+            self.limit.reschedule(None if end is None else end + loop.time() - begun)
+
+
+class Judging:
+    """A trace hook for several connections, like `Tracer`, that judges a server's messages as `mcp-bindgen proxy` does.
+
+    Args:
+        output: receives what is wrong with them.
+        packages: bindings whose revisions may be spoken, beside all released ones.
+        trace: another hook, which receives every message too; None for none.
+    """
+
+    def __init__(self, output: ServerOutput, packages: Sequence[Any], trace: Any = None) -> None:
+        self._output = output
+        self._packages = (*packages_of(revisions()), *packages)
+        self._trace = trace
+
+    def conversation(self) -> Callable[[str, bytes], None]:
+        """Return the hook of one connection."""
+        from mcp_runtime.core.protocol.dispatch import Side
+        from mcp_runtime.observe.observer import Observer
+
+        observer = Observer(package.BINDING for package in self._packages)
+        trace = None if self._trace is None else self._trace.conversation()
+
+        def take(way: str, message: bytes) -> None:
+            if trace is not None:
+                trace(way, message)
+            if way == "sent":
+                observer.take(Side.CLIENT, message)
+                return
+            for finding in observer.take(Side.SERVER, message):
+                self._output.complain(line_about(finding), _quoted(message))
+
+        return take
+
+
+def _quoted(message: bytes) -> str:
+    """Return the beginning of a message that is not JSON; empty for any other one."""
+    text = message[: 4 * MAX_MESSAGE].decode("utf-8", "replace").strip()
+    return clip(text, MAX_MESSAGE) if json_value(message) is NOT_JSON else ""
+
+
+@contextmanager
+def logged_to(output: ServerOutput) -> Generator[None]:
+    """Collect what the runtime logs about the server, instead of printing it, but for what is judged anyway."""
+
+    class Collecting(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if not hasattr(record, "error") or _UNTRACED.search(record.getMessage()):
+                output.complain(record.getMessage())
+
+    log, collecting = logging.getLogger("mcp_runtime"), Collecting(logging.WARNING)
+    was_passed_on, log.propagate = log.propagate, False
+    log.addHandler(collecting)
+    try:
+        yield
+    finally:
+        log.removeHandler(collecting)
+        log.propagate = was_passed_on
