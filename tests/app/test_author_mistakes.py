@@ -219,7 +219,7 @@ def test_a_function_that_is_not_a_wrapper_gets_no_advice_on_wrappers() -> None:
 
 
 @pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
-@pytest.mark.parametrize("given", [later, Brewer, Calling("green"), partial(takes_anything, 1), len])
+@pytest.mark.parametrize("given", [later, Calling("green"), partial(takes_anything, 1), len])
 def test_a_decorator_without_parentheses_is_an_error(kind: str, given: Any) -> None:
     with pytest.raises(DefinitionError, match=rf"{__file__}:\d+: {kind}: write @app\.{kind}\(\.\.\.\) with parent"):
         getattr(mcp.App("test"), kind)(given)
@@ -341,3 +341,10 @@ def test_a_wrong_image_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) 
     [record] = caplog.records
     assert record.exc_info is None
     assert record.getMessage().startswith(f"tool draw failed: {__file__}:")
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
+@pytest.mark.parametrize("given", [Brewer, Calling])
+def test_a_class_gets_no_advice_on_parentheses(kind: str, given: Any) -> None:
+    with pytest.raises(DefinitionError, match=rf"{__file__}:\d+: {kind} {given.__name__}: {given.__name__} is a class"):
+        getattr(mcp.App("test"), kind)(given)

@@ -12,7 +12,7 @@ from mcp_runtime.app.functions import Function
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource
-from mcp_runtime.app.signature import name_of, needs_argument
+from mcp_runtime.app.signature import instead_of, name_of, needs_argument
 from mcp_runtime.app.tools import Tool
 from mcp_runtime.core.handlers import StateT, connections_of
 from mcp_runtime.core.protocol.names import (
@@ -160,6 +160,8 @@ class Application(Answering, Generic[StateT]):
         """
         add: Callable[..., None] = getattr(self, f"_add_{kind}")
         for given in said.values():
+            if isinstance(given, type):
+                raise misuse(2, f"{kind} {given.__name__}", instead_of(given))
             if callable(given):
                 raise misuse(
                     2, kind, f"write @app.{kind}(...) with parentheses above {name_of(given) or 'the function'}"

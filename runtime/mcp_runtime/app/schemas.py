@@ -81,8 +81,8 @@ class Arguments:
             guilty = next((p for p in parameters if not _has_schema(p.annotation)), None)
             named = f"parameter {guilty.name}" if guilty else "its parameters"
             said = _why(error, guilty and guilty.annotation)
-            reason = f"{said}; use a type that pydantic knows, such as a model, a dataclass or a TypedDict"
-            raise signature.error(f"{named}: no JSON Schema for its type: {reason}") from None
+            remedy = "" if "instead" in said else "; use a type that pydantic knows, such as a model or a dataclass"
+            raise signature.error(f"{named}: no JSON Schema for its type: {said}{remedy}") from None
         self.schema.pop("title", None)
         self._fields = tuple(fields)
         self._validator = model.__pydantic_validator__

@@ -128,7 +128,7 @@ def read_signature(function: Callable[..., Any], what: str) -> Signature:
     given, function = function, as_function(function)
     code, plain, skipped, bound = _code(function)
     if code is None:
-        raise DefinitionError(calling_line(), what, _instead_of(given))
+        raise DefinitionError(calling_line(), what, instead_of(given))
     where = f"{code.co_filename}:{code.co_firstlineno}"
     bare = Signature(function, what, where, (), MISSING)
     if code.co_flags & _VARIABLE or code.co_posonlyargcount:
@@ -140,7 +140,7 @@ def read_signature(function: Callable[..., Any], what: str) -> Signature:
     return Signature(function, what, where, parameters, hints.get("return", MISSING))
 
 
-def _instead_of(given: object) -> str:
+def instead_of(given: object) -> str:
     """Say what to pass in place of something whose signature cannot be read."""
     if isinstance(given, type):
         return f"{given.__name__} is a class; pass a function, a method of an object, or an object with {_CALL}"
