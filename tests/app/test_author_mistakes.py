@@ -5,9 +5,10 @@ import io
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel
@@ -18,6 +19,15 @@ from mcp_runtime.app import DefinitionError
 from mcp_runtime.core.transports.memory import connect_memory
 from support.apps import call, text_of
 from support.programs import run_program
+
+
+class Kettle(BaseModel):
+    size: int
+
+
+@dataclass
+class Cup:
+    size: int
 
 
 async def later() -> int:
@@ -32,6 +42,12 @@ async def later() -> int:
         (lambda: {"a": {"b": 1}}, dict[str, int], "returned dict, declared dict[str, int]: ['a'] Input should"),
         (lambda: (number for number in range(3)), str, "returned generator, an iterator: return its values as a list"),
         (lambda: {"a": b"\xff"}, dict[str, bytes], "declared dict[str, bytes]: bytes that are not UTF-8 are not JSON"),
+        (
+            object,
+            object,
+            "returned object, declared object: Unable to serialize unknown type: <class 'object'>; declare",
+        ),
+        (lambda: {"a": [object()]}, dict[str, Any], "declared dict[str, typing.Any]: Unable to serialize unknown type"),
         (lambda: io.StringIO("text"), str, "returned an open file: return its text or its bytes"),
     ],
 )
@@ -348,3 +364,15 @@ def test_a_wrong_image_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) 
 def test_a_class_gets_no_advice_on_parentheses(kind: str, given: Any) -> None:
     with pytest.raises(DefinitionError, match=rf"{__file__}:\d+: {kind} {given.__name__}: {given.__name__} is a class"):
         getattr(mcp.App("test"), kind)(given)
+
+
+@pytest.mark.parametrize(
+    "type_", [dict, dict[str, int], list[int], Annotated[list[str], "kinds"], tuple[int, str], set[str], Kettle, Cup]
+)
+def test_an_argument_of_a_prompt_that_no_string_can_be_is_refused(type_: Any) -> None:
+    def brew(kind: Any) -> str:
+        return str(kind)
+
+    brew.__annotations__["kind"] = type_
+    with pytest.raises(DefinitionError, match="prompt brew: parameter kind: arguments of prompts are strings, none of"):
+        mcp.App("test").prompt()(brew)

@@ -56,10 +56,11 @@ def test_an_unknown_transport_is_refused() -> None:
         ('app.run("ftp")', "there is no transport 'ftp'; use 'stdio' or 'http'"),
         ('app.run("http", port=taken)', "Address already in use; choose another"),
         ('app.run("http", port=99999)', "a port is a number from 0 to 65535, not 99999"),
+        ('app.run("http", port="8000")', "a port is a number from 0 to 65535, not '8000'"),
         ('app.run("http", host="0.0.0.0")', "hosts="),
         ('sys.modules["h11"] = None; app.run("http")', "HTTP needs h11: pip install 'mcp-bindings[http]'"),
     ],
-    ids=["transport", "port in use", "port", "hosts", "extra"],
+    ids=["transport", "port in use", "port", "text as port", "hosts", "extra"],
 )
 def test_a_program_that_cannot_serve_ends_with_one_line(run: str, said: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

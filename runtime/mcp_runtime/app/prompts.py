@@ -1,8 +1,9 @@
 """Functions as prompts."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 from mcp_runtime.app.errors import invalid
 from mcp_runtime.app.functions import Function, said_of
@@ -35,6 +36,10 @@ class Prompt(Function):
         **said: Any,
     ) -> None:
         super().__init__(function, "prompt", name)
+        for parameter in self.parameters:
+            if _is_structured(parameter.annotation):
+                reason = "arguments of prompts are strings, none of which is a list or an object"
+                raise self.signature.error(f"parameter {parameter.name}: {reason}")
         self._binding = binding
         self._description = description or self.summary
         self._said = said_of(name=self.name, description=self._description, **said)
@@ -74,6 +79,15 @@ class Prompt(Function):
         messages = returned if is_array(returned) else [returned]
         made = self.result(lambda values: [_message(value) for value in values], messages)
         return result(messages=made, description=self._description)
+
+
+def _is_structured(annotation: Any) -> bool:
+    """Whether the values of a type are lists or objects, to which no string is converted."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    kind = get_origin(annotation) or annotation
+    is_model = hasattr(kind, "model_fields") or is_dataclass(kind)
+    return is_model or not {list, tuple, set, frozenset, dict, Mapping}.isdisjoint(getattr(kind, "__mro__", ()))
 
 
 def _message(value: Any) -> Any:

@@ -223,6 +223,8 @@ class Output:
         except UnicodeDecodeError:
             said = "bytes that are not UTF-8 are not JSON; return a content block, such as ImageContent"
             raise self._wrong(value, said) from None
+        except PydanticSerializationError as error:
+            raise self._wrong(value, f"{error}; declare a type that pydantic knows, and return that") from None
         text = content if isinstance(content, str) else to_json(content, inf_nan_mode="constants").decode()
         # A number that JSON cannot express becomes null where no type says that it is a number.
         if self._has_times or _SUSPECT.search(text):

@@ -340,8 +340,8 @@ def check_address(host: str, port: int, has_hosts: bool) -> None:
     Raises:
         ValueError: the port is not valid, or there are no hosts.
     """
-    if not 0 <= port <= MAX_PORT:
-        raise ValueError(f"a port is a number from 0 to {MAX_PORT}, not {port}")
+    if not isinstance(cast(object, port), int) or not 0 <= port <= MAX_PORT:
+        raise ValueError(f"a port is a number from 0 to {MAX_PORT}, not {port!r}")
     if not has_hosts and host not in LOCAL and without_port(host) not in LOOPBACK:
         raise ValueError(
             f"a server on {host} can be reached from other machines: name its hosts, like hosts=['mcp.example.com'], "
