@@ -6,14 +6,14 @@ nothing has begun to run are a mistake of its author.
 
 from collections.abc import Callable
 from functools import wraps
-from types import CoroutineType
 from typing import Any
 
 
 class Noting:
     """Remembers the calls of its methods that are `noted`, of which an author may have forgotten to await some."""
 
-    __begun__: "tuple[CoroutineType[Any, Any, Any], ...]" = ()
+    __begun__: tuple[Any, ...] = ()
+    """Coroutines."""
 
 
 def noted(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,5 +43,5 @@ async def forgotten(noting: object) -> list[str]:
     return list(dict.fromkeys(begun.__name__ for begun in found))
 
 
-def _is_waiting(begun: "CoroutineType[Any, Any, Any]") -> bool:
+def _is_waiting(begun: Any) -> bool:
     return begun.cr_frame is not None and not begun.cr_suspended and not begun.cr_running

@@ -5,9 +5,11 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -94,6 +96,17 @@ def test_no_exported_class_or_function_comes_from_elsewhere() -> None:
     for name, value in public_objects().items():
         if inspect.isclass(value) or inspect.isfunction(value):
             assert value.__module__.startswith("mcp_runtime"), name
+
+
+def test_annotations_of_exported_classes_and_functions_can_be_evaluated() -> None:
+    """Programs that document or inject them do so, on the oldest Python too."""
+    bindings = (
+        getattr(import_module(package), name) for package, names in binding_packages().items() for name in names
+    )
+    for value in chain(public_objects().values(), bindings):
+        if inspect.isclass(value) or inspect.isfunction(value):
+            with suppress(NameError):  # a name that only type checkers import
+                get_type_hints(value)
 
 
 class TestDoors:
