@@ -63,8 +63,8 @@ class Limits:
             notifications are dropped.
         max_bytes: approximate limit in bytes for the peer's messages that are queued or being handled; a single message
             may exceed it.
-        max_unread_bytes: how many bytes of answers may wait for the peer to read them; a result beyond that is replaced
-            by an error.
+        max_unread_bytes: how many bytes of answers, and of requests, may wait for the peer to read them; a result
+            beyond that is replaced by an error, and a request fails.
         linger: seconds in which requests may still be answered after the peer has closed its end; 0 for none.
         ping_interval: seconds without a message after which the peer is pinged; None for never.
         ping_timeout: seconds within which the peer must answer a ping before the connection is closed.

@@ -97,6 +97,17 @@ class Channels:
                 self._trace(message)
             channel.send(message, about)
 
+    def ask(self, request: bytes, channel: Channel, about: Sent) -> None:
+        """Send a request, and count it until the peer has read most of what was sent."""
+        self.send(request, channel, about)
+        before, channel.asked_bytes = channel.asked_bytes, channel.asked_bytes + len(request)
+        if before <= MAX_UNREAD < channel.asked_bytes:
+            self._background.spawn(self._forget_asked(channel))
+
+    async def _forget_asked(self, channel: Channel) -> None:
+        await channel.drain()
+        channel.asked_bytes = 0
+
     def send_at_once(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
         """Send an answer that no handler's task waits with; pause reading from a peer that does not read its answers.
 

@@ -195,6 +195,8 @@ class Outbound:
             raise requester.forbids(method, "a server cannot send requests in the modern era; it asks in its results")
         if connection.end.reason:
             raise ConnectionClosed(connection.end.reason)
+        if channel.asked_bytes > connection.limits.max_unread_bytes:
+            raise McpError(f"{method.name}: not sent: the peer has not read {channel.asked_bytes:,} bytes of requests")
         if connection.limits.check_capabilities:
             check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)
@@ -213,7 +215,7 @@ class Outbound:
             call.limit = first
             self.deadlines.start(call.id, first, whole)
         meta = requester.meta if requester.is_modern else None
-        self._channels.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
+        self._channels.ask(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
         return call
 
     async def _ask_inside(self, method: AnyRequest, params: Any, type_: WireType[T], options: CallOptions | None) -> T:

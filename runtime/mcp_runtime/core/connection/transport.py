@@ -125,7 +125,8 @@ class Channel(ABC):
         connection: the connection that it belongs to; None before its first message. It sets this and what follows.
         calls: the requests that are open on it, by id; of a transport only those of the modern era, since a session
             books the others.
-        unread_bytes: the size of the answers sent immediately since it was last drained.
+        asked_bytes: the size of the requests sent since it was last drained.
+        unread_bytes: the size of the answers sent immediately since then.
         owed_bytes: the size of the results that handlers' tasks wait for the peer to read.
         posted_bytes: the size of the log messages sent since it was last drained.
         is_reading_paused: whether reading from it is paused until it is drained.
@@ -136,6 +137,7 @@ class Channel(ABC):
     """
 
     __slots__ = (
+        "asked_bytes",
         "calls",
         "connection",
         "is_reading_paused",
@@ -150,6 +152,7 @@ class Channel(ABC):
 
     connection: Any
     calls: dict[Id, Any]
+    asked_bytes: int
     unread_bytes: int
     owed_bytes: int
     posted_bytes: int
@@ -164,7 +167,7 @@ class Channel(ABC):
         channel = super().__new__(cls)
         channel.connection = channel.logs = channel.room = None
         channel.calls = {}
-        channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
+        channel.asked_bytes = channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
         channel.is_reading_paused = False
         channel.lacking = ()
         channel.needed = NO_SCOPES
