@@ -17,7 +17,8 @@ from mcp_bindgen.live.arguments import parse_arguments
 from mcp_bindgen.mock.lock import Answers
 from mcp_bindgen.tool_clients import keywords, listing, narrowing
 from mcp_bindgen.tool_clients.contract import Contract, Tool
-from mcp_bindgen.tool_clients.shape import Untypable, shape_of
+from mcp_bindgen.tool_clients.schema_types import schema_types
+from mcp_bindgen.tool_clients.unions import Untypable
 from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
 from mcp_runtime.bridge import fallbacks
 from mcp_runtime.client_features import forms
@@ -98,7 +99,7 @@ ROWS: Final[Mapping[str, Use]] = {
     "mcp_bindgen.tool_clients.narrowing:gaps from more": lambda s: narrowing.gaps(_more(s), s),
     "mcp_bindgen.tool_clients.narrowing:gaps with others": lambda s: narrowing.gaps(s, _changed(s)),
     "mcp_bindgen.tool_clients.narrowing:smallest": narrowing.smallest,
-    "mcp_bindgen.tool_clients.shape:shape_of": lambda s: shape_of(s, "X", set()),
+    "mcp_bindgen.tool_clients.schema_types:schema_types": lambda s: schema_types(s, "X", set()),
     "mcp_bindgen.values.schema:value_of": lambda s: [value_of(s, chance) for chance in (Least(), Random(1))],
     "mcp_bindgen.values.schema:plain_form": lambda s: [plain_form(one, s) for one in s["properties"].values()],
 }

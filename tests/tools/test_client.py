@@ -115,7 +115,7 @@ class TestArguments:
         weather.answer |= {"structuredContent": {"temperature": 1}}
         async with connected(weather) as talking:
             tools = module.WeatherTools(talking.client)
-            place = module.ForecastInputPlace(lat=1, lon=None)
+            place = module.ForecastInputPlacesItem(lat=1, lon=None)
             await tools.forecast(city="Oslo", days=None, unit="F", note=None, class_="x", places=[place])
             assert weather.calls == [{"city": "Oslo", "unit": "F", "note": None, "class": "x", "places": [{"lat": 1}]}]
 

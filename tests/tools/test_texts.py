@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.ir.nodes import STRING, Struct
 from mcp_bindgen.tool_clients.compare import compare
 from mcp_bindgen.tool_clients.keywords import References
-from mcp_bindgen.tool_clients.shape import shape_of
+from mcp_bindgen.tool_clients.schema_types import schema_types
 from tools.talking import contract, tool
 
 ENUM: dict[str, Any] = {"type": "string", "enum": ["user", "account"], "description": "Which one.", "default": "user"}
@@ -144,9 +145,9 @@ REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
 def test_references_have_targets_and_types(kind: str) -> None:
     reference, more = REFERENCES[kind]
     schema = {"type": "object", "properties": {"n": {"$ref": reference}}, "required": ["n"], **more}
-    shape = shape_of(schema, "In", set())
-    assert not shape.outside and References(schema).pointer(reference) is not None
-    assert any(each.get("properties", {}).get("v") for each in shape.definitions.values()), shape.definitions
+    types = schema_types(schema, "In", set())
+    assert not types.outside and References(schema).pointer(reference) is not None
+    assert any(isinstance(each, Struct) and each.field("v") for each in types.definitions.values()), types.definitions
     narrower: Any = copy.deepcopy(schema)
     for group in ("$defs", "definitions"):
         for node in narrower.get(group, {}).values():
@@ -165,8 +166,32 @@ def test_other_references_have_none(reference: Any) -> None:
 
 @pytest.mark.parametrize("types", [["object"], ["object", "null"], "object", ["null", "object"]])
 def test_a_list_of_types_at_the_root_is_typed(types: Any) -> None:
-    shape = shape_of({"type": types, "properties": {"a": {"type": "string"}}, "required": ["a"]}, "In", set())
-    assert shape.definitions["In"]["properties"]["a"]["type"] == "string"
+    schema = {"type": types, "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    found = schema_types(schema, "In", set()).definitions["In"]
+    assert isinstance(found, Struct) and found.by_name["a"].type == STRING
+
+
+PLACE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"lat": {"type": "number"}},
+    "description": "On a map.",
+}
+PLACE_BY_NAME: dict[str, Any] = {"type": "object", "additionalProperties": PLACE}
+NESTED: dict[str, tuple[str, Any]] = {
+    "property": ("InPlace", PLACE),
+    "nullable": ("InPlace", {"anyOf": [PLACE, {"type": "null"}]}),
+    "item": ("InPlaceItem", {"type": "array", "items": PLACE}),
+    "value": ("InPlaceValue", PLACE_BY_NAME),
+    "value of an item": ("InPlaceItemValue", {"type": "array", "items": PLACE_BY_NAME}),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_nested_objects_have_the_name_of_their_place_and_their_description(kind: str) -> None:
+    name, schema = NESTED[kind]
+    types = schema_types({"type": "object", "properties": {"place": schema}}, "In", set())
+    assert types.definitions.keys() == {"In", name}
+    assert types.definitions[name].doc == "On a map."
 
 
 def test_random_annotations_never_break_a_caller() -> None:

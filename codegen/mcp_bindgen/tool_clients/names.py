@@ -14,7 +14,7 @@ RESERVED_METHODS = frozenset(("call", "check_drift"))
 """Names that the base of generated clients has for itself."""
 RESERVED_PARAMETERS = frozenset(("self", "options"))
 MAX_NAME = 120
-"""How long the name of a nested object becomes, in characters, but for what tells alternatives apart."""
+"""How much of the name of a place becomes part of the names of objects in it, in characters."""
 MAX_WORD = 80
 """How much of a name becomes part of a Python name, in characters."""
 

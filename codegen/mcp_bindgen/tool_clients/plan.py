@@ -18,10 +18,10 @@ from mcp_bindgen.ir.facts import admits, admits_null
 from mcp_bindgen.ir.nodes import ANY, Definition, Field, MapOf, Protocol, Ref, Scalar, Struct, TypeRef, protocol_of
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, describe, digest, dump, effective
-from mcp_bindgen.tool_clients.engine import Types, types_of
 from mcp_bindgen.tool_clients.keywords import MAX_DESCRIPTION
 from mcp_bindgen.tool_clients.names import class_word, convention, method_names, unique
-from mcp_bindgen.tool_clients.shape import Schema, Shape, Untypable, shape_of
+from mcp_bindgen.tool_clients.schema_types import Schema, Types, schema_types
+from mcp_bindgen.tool_clients.unions import Untypable
 
 MAX_SCHEMA = 100_000
 """The maximum length of a tool's schema that the module contains, in characters."""
@@ -78,8 +78,6 @@ class _Planner:
         self._contract = contract
         self._diagnostics = diagnostics
         self._taken = {client}
-        self._shapes: dict[tuple[str, str], Shape] = {}
-        self._halves: dict[tuple[str, str], Half] = {}
         self._definitions: dict[str, Definition] = {}
 
     def plan(self) -> Plan:
@@ -88,70 +86,58 @@ class _Planner:
         for tool in tools:
             if methods[tool.name] != tool.name:
                 self._diagnostics.note(tool.where, f"{tool.name!r} is named {methods[tool.name]} in Python")
-            # Named after the method, so that tools with colliding names have separate models.
-            for member, (suffix, _) in _MEMBERS.items():
-                self._shape(tool, member, f"{class_word(methods[tool.name])}{suffix}")
-        types = types_of(list(self._shapes.values()), self._taken)
-        for tool in tools:
-            for member in _MEMBERS:
-                if (shape := self._shapes.get((tool.name, member))) is not None:
-                    self._read(tool, member, shape, types.get(shape.name))
+        # Named after the method, so that tools with colliding names have separate models, and before what is nested.
+        names = {
+            (tool.name, member): unique(f"{class_word(methods[tool.name])}{suffix}", self._taken)
+            for tool in tools
+            for member, (suffix, _) in _MEMBERS.items()
+            if tool.raw.get(member) is not None
+        }
         planned = (
             Planned(
                 tool=tool,
                 method=methods[tool.name],
-                arguments=self._halves[tool.name, "inputSchema"],
-                output=self._halves[tool.name, "outputSchema"],
+                arguments=self._half(tool, "inputSchema", names) or Half(type=UNTYPED),
+                output=self._half(tool, "outputSchema", names) or Half(),
             )
             for tool in tools
         )
         return Plan(tools=tuple(planned), types=protocol_of(self._definitions))
 
-    def _shape(self, tool: Tool, member: str, wanted: str) -> None:
-        """Find the shape of a half, or its fallback."""
+    def _half(self, tool: Tool, member: str, names: Mapping[tuple[str, str], str]) -> Half | None:
+        """Return a half of a tool, None if it declares no schema; one that cannot be typed falls back."""
         schema = tool.raw.get(member)
-        where = tool.where.child(member)
         if schema is None:
-            self._halves[tool.name, member] = Half(type=UNTYPED if member == "inputSchema" else None)
-            return
+            return None
         is_bare = member == "outputSchema" and is_object(schema) and _is_bare(schema)
         schema = _boxed(schema) if is_bare else schema
         half = Half(type=UNTYPED, schema=self._carried(tool, member, schema), is_bare=is_bare)
-        self._halves[tool.name, member] = half
         try:
-            shape = shape_of(schema, unique(wanted, self._taken), self._taken)
+            types = schema_types(schema, names[tool.name, member], self._taken)
         except (Untypable, RecursionError) as error:
-            self._untyped(tool, member, str(error) if isinstance(error, Untypable) else "it is nested too deeply")
-            return
-        for reference in shape.outside:
-            self._diagnostics.warning(where, f"{tool.name!r}: $ref {reference[:80]!r} has no target in the schema")
-        if shape.why:
-            reasons = ", ".join(sorted(shape.why))
-            self._diagnostics.note(where, f"{tool.name!r}: the types do not express {reasons}; jsonschema checks")
-        self._shapes[tool.name, member] = shape
-
-    def _read(self, tool: Tool, member: str, shape: Shape, found: Types | None) -> None:
-        """Take over what the engine found for a half."""
-        if found is None:
-            self._untyped(tool, member, "datamodel-code-generator cannot type it")
-            return
-        half = self._halves[tool.name, member]
-        schema = half.schema if shape.why else ""
-        whole, what = found[shape.name], _MEMBERS[member][1]
+            why = str(error) if isinstance(error, Untypable) else "it is nested too deeply"
+            self._diagnostics.warning(tool.where.child(member), f"{tool.name!r}: {why}; typed as dict[str, Any]")
+            return half
+        self._note(tool, member, types)
+        half = replace(half, schema=half.schema if types.why else "")
+        whole = types.definitions[types.name]
         if member == "outputSchema" and isinstance(whole, Struct) and not whole.fields and whole.extra:
-            self._halves[tool.name, member] = Half(type=UNTYPED, schema=schema)
-            return
-        self._halves[tool.name, member] = replace(half, type=Ref(name=shape.name), schema=schema)
-        for definition in found.values():
+            return half
+        what = _MEMBERS[member][1]
+        for name, definition in types.definitions.items():
             own = f"The {what} of the tool `{tool.name}`." if definition is whole else definition.doc
-            self._define(definition, own or f"Part of the {what} of the tool `{tool.name}`.")
+            doc = own or f"Part of the {what} of the tool `{tool.name}`."
+            self._definitions[name] = replace(definition, doc=doc)
+        return replace(half, type=Ref(name=types.name))
 
-    def _untyped(self, tool: Tool, member: str, why: str) -> None:
-        message = f"{tool.name!r}: {why}; typed as dict[str, Any]"
-        self._diagnostics.warning(tool.where.child(member), message)
-
-    def _define(self, definition: Definition, doc: str) -> None:
-        self._definitions[definition.name] = replace(definition, doc=doc)
+    def _note(self, tool: Tool, member: str, types: Types) -> None:
+        """Report what the types of a half leave out."""
+        where = tool.where.child(member)
+        for reference in types.outside:
+            self._diagnostics.warning(where, f"{tool.name!r}: $ref {reference[:80]!r} has no target in the schema")
+        if types.why:
+            reasons = ", ".join(sorted(types.why))
+            self._diagnostics.note(where, f"{tool.name!r}: the types do not express {reasons}; jsonschema checks")
 
     def _carried(self, tool: Tool, member: str, schema: object) -> str:
         """Return the schema for the module, empty if it is not needed."""

@@ -1,14 +1,31 @@
-"""The part of a JSON Schema that becomes types: the engine's input, and whether it is complete.
+"""JSON Schema -> definitions of the intermediate representation, and what these do not express.
 
-Only structure leaves this module: no descriptions, defaults, patterns or titles, and no references out of the schema.
-What is omitted either has no effect (annotations) or makes the shape inexact: then jsonschema validates.
+Only structure becomes types: no patterns, no formats, no references out of the schema. What is omitted either has no
+effect (annotations) or makes the types inexact: then jsonschema validates.
 """
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-from mcp_bindgen.ingest.json_keywords import TYPES, find
+from mcp_bindgen.ingest.json_keywords import ASSERTIONS, TYPES, find
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    NULL,
+    Alias,
+    Bounds,
+    Definition,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Primitive,
+    Ref,
+    Struct,
+    TypeRef,
+    Union,
+)
 from mcp_bindgen.json_values import is_list, is_number, is_object
 from mcp_bindgen.tool_clients.keywords import (
     ALL_BOUNDS,
@@ -22,52 +39,46 @@ from mcp_bindgen.tool_clients.keywords import (
     STRUCTURE,
     References,
     are_of,
+    default,
+    description,
     is_choice,
     texts,
 )
 from mcp_bindgen.tool_clients.names import MAX_NAME, alternative_words, class_word, unique
+from mcp_bindgen.tool_clients.unions import Untypable, any_of, distinct, refuse_explosions
 
 Schema = dict[str, Any]
-
-ORIGIN = "x-origin"
-"""The keyword that says which property a field stands for: a key of `Shape.properties`."""
-
-
-class Untypable(Exception):
-    """A schema cannot become types; the message says why."""
+Form: TypeAlias = TypeRef | Struct
+"""A type, or an object that has no name yet."""
 
 
 @dataclass(slots=True)
-class Shape:
-    """The engine's input for one schema.
+class Types:
+    """The types of one schema.
 
     Attributes:
-        name: what the schema itself becomes.
-        definitions: the schema and what it refers to, by the class or alias that each becomes.
-        sources: the same, as the server wrote them.
-        properties: the property that each field stands for, by the value of `ORIGIN`: its name and its schema.
+        name: the definition of the schema itself.
+        definitions: the schema, what it refers to, and the objects nested in them, by name.
         why: the keywords that the types do not express; without any, they accept exactly what the schema does.
         outside: references that lead out of the schema, and are never followed.
     """
 
     name: str
-    definitions: dict[str, Schema] = field(default_factory=dict[str, Schema])
-    sources: dict[str, Any] = field(default_factory=dict[str, Any])
-    properties: dict[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
+    definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
     why: set[str] = field(default_factory=set[str])
     outside: list[str] = field(default_factory=list[str])
 
 
-def shape_of(schema: Any, name: str, taken: set[str]) -> Shape:
-    """Return the shape of a schema of objects; `taken` are the class names in use, to which it adds its own.
+def schema_types(schema: Any, name: str, taken: set[str]) -> Types:
+    """Return the types of a schema of objects; `taken` are the class names in use, to which it adds its own.
 
     Raises:
         Untypable: it does not describe objects of a known form, or it is too large.
     """
-    return _Shaper(schema, name, taken).shape()
+    return _Reader(schema, name, taken).read()
 
 
-class _Shaper:
+class _Reader:
     def __init__(self, root: Any, name: str, taken: set[str]) -> None:
         self._root = root
         self._references = References(root)
@@ -77,60 +88,79 @@ class _Shaper:
         self._at = name
         self._waiting: list[str] = []
         self._nodes = 0
-        self._shape = Shape(name=name)
+        self._types = Types(name=name)
 
-    def shape(self) -> Shape:
+    def read(self) -> Types:
         if not is_object(self._root):
             raise Untypable("the schema is not an object")
-        self._define(self._shape.name, self._root, self._whole(self._merged(self._root, ())))
+        self._define(self._types.name, self._whole(self._merged(self._root, ())), self._root)
         while self._waiting:
             reference = self._waiting.pop()
             target = self._target(reference)
             self._at = self._names[reference]
-            self._define(self._at, target, self._any(target, 0))
-        self._refuse_explosions()
-        if not self._is_of_objects(self._shape.definitions[self._shape.name]):
+            self._define(self._at, self._any(target, 0), target)
+        refuse_explosions(self._types.definitions)
+        if not self._is_of_objects(Ref(name=self._types.name)):
             raise Untypable("it does not describe an object")
-        return self._shape
+        return self._types
 
-    def _define(self, name: str, source: Any, shown: Schema) -> None:
-        self._shape.definitions[name] = shown
-        self._shape.sources[name] = source
+    def _define(self, name: str, form: Form, source: object) -> Ref:
+        """Add a definition; `source` is the schema that it was read from."""
+        doc = description(source)
+        if isinstance(form, Struct):
+            self._types.definitions[name] = replace(form, name=name, doc=doc)
+        else:
+            self._types.definitions[name] = Alias(name=name, type=form, doc=doc)
+        return Ref(name=name)
 
-    def _whole(self, schema: Schema) -> Schema:
-        """Return the engine's input for the root, which describes objects."""
+    def _type(self, node: Any, depth: int, word: str = "") -> TypeRef:
+        """Return the type of a schema; an object gets the name of its place, with a word for what it is there."""
+        before = self._at
+        self._at = at = f"{before[:MAX_NAME]}{word}"
+        form = self._any(node, depth)
+        self._at = before
+        return self._define(unique(at, self._taken), form, node) if isinstance(form, Struct) else form
+
+    def _whole(self, schema: Schema) -> Form:
+        """Return the form of the root, which describes objects."""
         self._note_unread(schema)
         if is_list(types := schema.get("type")) and "object" in types:  # arguments are objects in any case
             schema = {**schema, "type": "object"}
-            self._shape.why |= {"type"} if len(types) > 1 else set()
+            self._types.why |= {"type"} if len(types) > 1 else set()
         if schema.get("type", "object") != "object":
             raise Untypable("it does not describe an object")
         if schema.get("properties"):
-            self._shape.why |= schema.keys() & {"anyOf", "oneOf", "enum", "const"}
+            self._types.why |= schema.keys() & {"anyOf", "oneOf", "enum", "const"}
             return self._object(schema, 0)
         keyword = next((name for name in ("anyOf", "oneOf") if is_list(schema.get(name))), None)
         if keyword is not None:
             return self._union(keyword, schema, 0)
         if schema.get("additionalProperties") not in (None, True, False, {}) and not schema.get("required"):
-            self._shape.why |= schema.keys() & {"enum", "const"}
+            self._types.why |= schema.keys() & {"enum", "const"}
             return self._map(schema, 0)
         if "type" in schema and not schema.get("required") and schema.get("additionalProperties", False) is False:
-            self._shape.why |= schema.keys() & {"enum", "const"}
+            self._types.why |= schema.keys() & {"enum", "const"}
             return self._object({**schema, "properties": {}}, 0)
         raise Untypable("it declares no properties")
 
-    def _is_of_objects(self, shown: Schema) -> bool:
-        shown = self._shape.definitions.get(str(shown.get("$ref", "")).rpartition("/")[2], shown)
-        return shown.get("type") == "object" or ("anyOf" in shown and all(map(self._is_of_objects, shown["anyOf"])))
+    def _is_of_objects(self, type_: TypeRef) -> bool:
+        match type_:
+            case Ref(name=name):
+                found = self._types.definitions[name]
+                return isinstance(found, Struct) or self._is_of_objects(found.type)
+            case Union(members=members):
+                return all(map(self._is_of_objects, members))
+            case _:
+                return isinstance(type_, MapOf)
 
-    def _any(self, node: Any, depth: int) -> Schema:
-        """Return the engine's input for a schema."""
+    def _any(self, node: Any, depth: int) -> Form:
+        """Return the form of a schema."""
         self._count(depth)
         if node is True:
-            return {}
+            return ANY
         if not is_object(node):
             self._because("false" if node is False else "no schema")
-            return {}
+            return ANY
         schema = node
         self._note_unread(schema)
         if "$ref" in schema:
@@ -150,33 +180,33 @@ class _Shaper:
             raise Untypable("it is too large, or nested too deeply")
 
     def _because(self, keyword: str) -> None:
-        self._shape.why.add(keyword)
+        self._types.why.add(keyword)
 
     def _note_unread(self, schema: Schema) -> None:
-        self._shape.why |= schema.keys() & INEXACT
+        self._types.why |= schema.keys() & INEXACT
         if "$id" in schema and schema is not self._root:
             self._because("$id")
         type_ = schema.get("type")
         expressed = BOUNDS.get(type_, ()) if isinstance(type_, str) else ()
-        self._shape.why |= (schema.keys() & ALL_BOUNDS) - set(expressed)
+        self._types.why |= (schema.keys() & ALL_BOUNDS) - set(expressed)
 
-    def _without(self, keyword: str, schema: Schema, depth: int) -> Schema:
+    def _without(self, keyword: str, schema: Schema, depth: int) -> Form:
         self._because(keyword)
         return self._any({name: value for name, value in schema.items() if name != keyword}, depth + 1)
 
-    def _reference(self, schema: Schema) -> Schema:
+    def _reference(self, schema: Schema) -> TypeRef:
         reference = schema["$ref"]
         if self._target(reference) is None:
             self._because("$ref")
-            self._shape.outside.append(str(reference)[:MAX_TEXT])
-            return {}
+            self._types.outside.append(str(reference)[:MAX_TEXT])
+            return ANY
         if self._siblings(schema):
             self._because("$ref beside others")
         if reference not in self._names:
             last = unquote(reference).rpartition("/")[2].rpartition("#")[2]
-            self._names[reference] = unique(f"{self._shape.name}{class_word(last)}", self._taken)
+            self._names[reference] = unique(f"{self._types.name}{class_word(last)}", self._taken)
             self._waiting.append(reference)
-        return {"$ref": f"#/$defs/{self._names[reference]}"}
+        return Ref(name=self._names[reference])
 
     def _target(self, reference: object) -> Any:
         """Return the schema that a reference leads to, None if it has no target or is external."""
@@ -186,7 +216,7 @@ class _Shaper:
     def _siblings(self, schema: Schema) -> set[str]:
         return {name for name in schema if name in INEXACT or name in ALL_BOUNDS or name in STRUCTURE}
 
-    def _every(self, schema: Schema, depth: int) -> Schema:
+    def _every(self, schema: Schema, depth: int) -> Form:
         every = schema["allOf"]
         others = {name: value for name, value in schema.items() if name != "allOf"}
         if is_list(every) and len(every) == 1 and not self._siblings(others):
@@ -194,7 +224,7 @@ class _Shaper:
         merged = self._merged(schema, ())
         return self._any(merged, depth + 1) if merged.get("properties") else self._without("allOf", schema, depth)
 
-    def _choice(self, schema: Schema, depth: int) -> Schema:
+    def _choice(self, schema: Schema, depth: int) -> Form:
         values = [schema["const"]] if "const" in schema else schema["enum"]
         others = {name: value for name, value in schema.items() if name not in ("const", "enum")}
         if self._siblings(others) - {"type"} or not are_of(values, others.get("type")):
@@ -206,11 +236,11 @@ class _Shaper:
         if any(not isinstance(value, str) for value in chosen):
             self._because("enum of numbers")
         if not chosen:
-            return {"type": "null"}
-        null = [{"type": "null"}] if len(chosen) < len(values) else []
-        return {"anyOf": [{"enum": chosen}, *null]} if null else {"enum": chosen}
+            return NULL
+        literal = Literal(values=distinct(chosen))
+        return any_of([literal, NULL]) if len(chosen) < len(values) else literal
 
-    def _union(self, keyword: str, schema: Schema, depth: int) -> Schema:
+    def _union(self, keyword: str, schema: Schema, depth: int) -> Form:
         members = schema[keyword]
         others = {name: value for name, value in schema.items() if name != keyword}
         whole = others.get("properties") or others.get("type", "object") != "object" or "anyOf" in others
@@ -220,95 +250,82 @@ class _Shaper:
             self._because(f"{keyword} beside others")
         if keyword == "oneOf":
             self._because("oneOf")
-        found = self._alternatives(members, depth + 1)
-        if any(not member for member in found):
-            return {}
-        return found[0] if len(found) == 1 else {"anyOf": found}
+        if len(members) == 1:
+            return self._any(members[0], depth + 1)
+        return any_of(self._alternatives(members, depth + 1))
 
-    def _alternatives(self, members: list[Any], depth: int) -> list[Schema]:
-        """Return the engine's input for alternatives; if there are several objects, each gets a distinct name."""
+    def _alternatives(self, members: list[Any], depth: int) -> list[TypeRef]:
+        """Return the types of alternatives; if several of them are objects, each gets a name that tells it apart."""
         objects = [one for one in members if is_object(one) and "$ref" not in one and is_object(one.get("properties"))]
         words = alternative_words(objects) if len(objects) > 1 else []
-        named = {id(member): f"{self._at}{word}" for member, word in zip(objects, words, strict=False)}
-        found: list[Schema] = []
-        before = self._at
-        for member in members:
-            self._at = named.get(id(member), before)
-            shown = self._any(member, depth)
-            if id(member) in named and shown.get("type") == "object":
-                self._at = unique(self._at, self._taken)
-                self._define(self._at, member, shown)
-                shown = {"$ref": f"#/$defs/{self._at}"}
-            found.append(shown)
-        self._at = before
-        return found
+        named = {id(member): word for member, word in zip(objects, words, strict=False)}
+        return [self._type(member, depth, named.get(id(member), "")) for member in members]
 
-    def _typed(self, schema: Schema, depth: int) -> Schema:
+    def _typed(self, schema: Schema, depth: int) -> Form:
         type_ = schema.get("type")
         if type_ is None:
             type_ = "object" if schema.get("properties") else "array" if "items" in schema else None
             if type_:
                 self._because("implied type")
         if is_list(type_):
-            return self._types(type_, schema, depth)
+            return self._several(type_, schema, depth)
         match type_:
             case "object":
                 return self._object({**schema, "type": "object"}, depth)
             case "array":
                 return self._array(schema, depth)
             case "string" | "integer" | "number":
-                return {"type": type_, **self._bounds(type_, schema)}
+                return Primitive(kind=Kind(type_), bounds=self._bounds(type_, schema))
             case "boolean" | "null":
-                return {"type": type_}
+                return Primitive(kind=Kind(type_))
             case None:
                 if schema.get("required"):
                     self._because("required")
-                return {}
+                return ANY
             case _:
                 self._because("type")
-                return {}
+                return ANY
 
-    def _types(self, types: list[Any], schema: Schema, depth: int) -> Schema:
+    def _several(self, types: list[Any], schema: Schema, depth: int) -> Form:
         names = [name for name in types if isinstance(name, str) and name in TYPES]
         if len(names) != len(types) or not names:
             self._because("type")
-            return {}
-        plain = [self._typed({**schema, "type": name}, depth + 1) for name in dict.fromkeys(names)]
-        return plain[0] if len(plain) == 1 else {"anyOf": plain}
+            return ANY
+        if len(set(names)) == 1:
+            return self._typed({**schema, "type": names[0]}, depth + 1)
+        return any_of([self._type({**schema, "type": name}, depth + 1) for name in dict.fromkeys(names)])
 
-    def _array(self, schema: Schema, depth: int) -> Schema:
+    def _array(self, schema: Schema, depth: int) -> TypeRef:
         items = schema.get("items", True)
         prefix = items if is_list(items) else None if self._is_old else schema.get("prefixItems")
         if prefix is not None:
             return self._tuple(prefix, schema, depth)
-        shown = self._any(items, depth + 1)
-        return {"type": "array", **self._bounds("array", schema), **({"items": shown} if shown else {})}
+        return ListOf(item=self._type(items, depth + 1, "Item"), bounds=self._bounds("array", schema))
 
-    def _tuple(self, prefix: Any, schema: Schema, depth: int) -> Schema:
+    def _tuple(self, prefix: Any, schema: Schema, depth: int) -> TypeRef:
         """Return an array whose first items have types of their own: a tuple if these are all of its items."""
         self._because("prefixItems")  # The types agree with jsonschema.
         rest = schema.get("additionalItems" if is_list(schema.get("items")) else "items", True)
         ends = rest is False or schema.get("maxItems") == (len(prefix) if is_list(prefix) else None)
         if not is_list(prefix) or not 0 < len(prefix) <= MAX_CHOICES or not ends:
-            return {"type": "array"}
-        shown = [self._any(item, depth + 1) for item in prefix]
-        if schema.get("minItems") == len(prefix):
-            return {"type": "array", "prefixItems": shown, "minItems": len(prefix), "maxItems": len(prefix)}
-        return {"type": "array", "items": {"anyOf": shown}} if all(shown) else {"type": "array"}
+            return ListOf(item=ANY)
+        items = tuple(self._type(item, depth + 1) for item in prefix)
+        is_whole = schema.get("minItems") == len(prefix)
+        return ListOf(item=ANY, prefix=items) if is_whole else ListOf(item=any_of(items))
 
-    def _bounds(self, type_: str, schema: Schema) -> Schema:
-        found: Schema = {}
+    def _bounds(self, type_: str, schema: Schema) -> Bounds:
+        found: dict[str, Any] = {}
         for name in BOUNDS[type_]:
             bound = schema.get(name)
             if bound is None:
                 continue
             if is_number(bound) and abs(bound) < MAX_INTEGER and (isinstance(bound, int) or type_ == "number"):
-                found[name] = bound
+                found[ASSERTIONS[name][1]] = int(bound) if float(bound).is_integer() else bound
             else:
                 self._because(name)
-        return found
+        return Bounds(**found)
 
-    def _object(self, schema: Schema, depth: int) -> Schema:
+    def _object(self, schema: Schema, depth: int) -> Form:
         properties = schema.get("properties")
         declared = properties if is_object(properties) else {}
         required = [name for name in texts(schema.get("required")) if len(name) <= MAX_TEXT]
@@ -322,24 +339,23 @@ class _Shaper:
         if "patternProperties" in schema or not isinstance(additional, bool):
             self._because("additionalProperties")
             additional = True
-        found: Schema = {}
-        before = self._at
+        needed = frozenset(required)
+        fields: list[Field] = []
         for name in dict.fromkeys([*declared, *required]):
-            origin = f"{self._shape.name}/{len(self._shape.properties)}"
-            self._shape.properties[origin] = name, declared.get(name, True)
-            self._at = f"{before}{class_word(name)}"[:MAX_NAME]
-            found[name] = {**self._any(declared.get(name, True), depth + 1), ORIGIN: origin}
-        self._at = before
-        closed = {} if additional else {"additionalProperties": False}
-        return {"type": "object", "properties": found, "required": required, **closed}
+            stated = declared.get(name, True)
+            type_ = self._type(stated, depth + 1, class_word(name))
+            doc, value = description(stated), default(stated)
+            fields.append(Field(wire_name=name, type=type_, required=name in needed, doc=doc, default=value))
+        own = frozenset(each.wire_name for each in fields)
+        return Struct(name="", fields=tuple(fields), own=own, extra=ANY if additional else None)
 
-    def _map(self, schema: Schema, depth: int) -> Schema:
+    def _map(self, schema: Schema, depth: int) -> TypeRef:
         additional = schema.get("additionalProperties", True)
         if additional is False:
             self._because("no properties")
         if "patternProperties" in schema or isinstance(additional, bool):
-            return {"type": "object", "additionalProperties": True}
-        return {"type": "object", "additionalProperties": self._any(additional, depth + 1) or True}
+            return MapOf(value=ANY)
+        return MapOf(value=self._type(additional, depth + 1, "Value"))
 
     def _merged(self, schema: Schema, seen: tuple[str, ...]) -> Schema:
         """Return one schema for a schema and those that all must hold with it, as far as they are objects."""
@@ -371,19 +387,3 @@ class _Shaper:
         merged.pop("additionalProperties", None)
         merged.pop("enum", None)
         return {**merged, "properties": properties, "required": list(dict.fromkeys(required))}
-
-    def _refuse_explosions(self) -> None:
-        """Refuse schemas that expand to too many alternatives, or to themselves: later steps visit each of them."""
-        widths: dict[str, int] = {}
-
-        def width(shown: Schema) -> int:
-            if "anyOf" in shown:
-                return sum(map(width, shown["anyOf"]))
-            name = str(shown.get("$ref", "")).rpartition("/")[2]
-            if name and name not in widths:
-                widths[name] = MAX_CHOICES + 1  # the placeholder if the path is recursive
-                widths[name] = width(self._shape.definitions[name])
-            return widths.get(name, 1)
-
-        if any(width(shown) > MAX_CHOICES for shown in self._shape.definitions.values()):
-            raise Untypable("it has too many alternatives, or is recursive in a way that has no type")
