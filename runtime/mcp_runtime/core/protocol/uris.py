@@ -73,8 +73,8 @@ HERE: Final[Flavour] = PureWindowsPath if os.name == "nt" else PurePosixPath
 MAX_LENGTH: Final = 8192
 """The maximum length of a path or URI in characters."""
 
-_DISGUISED: Final = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
+_DISGUISED: Final = ("%2e", "%2f", "%5c", "%00")
+_DRIVE: Final = r"[A-Za-z]:"
 
 
 class UnsafePath(ValueError):
@@ -141,7 +141,7 @@ def _checked(path: str, flavour: Flavour) -> PurePath:
 
 
 def _posix(path: str) -> PurePosixPath:
-    if "\\" in path or _DRIVE.match(path):
+    if "\\" in path or re.match(_DRIVE, path):
         raise UnsafePath("the path has the syntax of another system")
     # POSIX gives exactly two leading slashes a special meaning (4.13).
     _check_parts(path.split("/"))
@@ -152,7 +152,7 @@ def _windows(path: str) -> PureWindowsPath:
     path = path.replace("/", "\\")
     if path.startswith("\\"):
         raise UnsafePath("the path has no drive, or belongs to another host or a device")
-    has_drive = _DRIVE.match(path) is not None
+    has_drive = re.match(_DRIVE, path) is not None
     inner = path[2:] if has_drive else path
     if has_drive and not inner.startswith("\\"):
         raise UnsafePath("the path depends on the current directory of a drive")
@@ -173,7 +173,7 @@ def _check_parts(parts: list[str]) -> None:
 
 
 def _check_encoding(text: str) -> None:
-    if _DISGUISED.search(text):
+    if any(code in text.lower() for code in _DISGUISED):
         raise UnsafePath("dots and separators must not be encoded")
 
 
