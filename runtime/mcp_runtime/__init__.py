@@ -11,8 +11,8 @@ from mcp_runtime.lazy import door
 if TYPE_CHECKING:
     from mcp_runtime import testing
     from mcp_runtime.app import DefinitionError, Depends, NotFound, Raw, ToolFailure, safe_join
+    from mcp_runtime.app.elicitation import Accepted, Cancelled, Declined, Refusal
     from mcp_runtime.app.media import AssistantMessage, Audio, Image, UserMessage
-    from mcp_runtime.asking import Accepted, Cancelled, Declined, Refusal
     from mcp_runtime.auth import Bearer, ClientCredentials, FileStore, OAuth, Principal
     from mcp_runtime.bridge import Bridging, LossAction, MissingInRevision, NotExpressible
     from mcp_runtime.client_features.forms import ask_form
@@ -74,7 +74,7 @@ else:
         {
             "app": "DefinitionError Depends NotFound Raw ToolFailure safe_join",
             "app.media": "AssistantMessage Audio Image UserMessage",
-            "asking": "Accepted Cancelled Declined Refusal",
+            "app.elicitation": "Accepted Cancelled Declined Refusal",
             "auth": "Bearer ClientCredentials FileStore OAuth Principal",
             "bridge": "Bridging LossAction MissingInRevision NotExpressible",
             "client_features.forms": "ask_form",

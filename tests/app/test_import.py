@@ -7,7 +7,16 @@ import pytest
 
 from mcp_bindings import App, testing
 
-LATER = ("pydantic", "asyncio", "griffe", "uritemplate", "jsonschema", "mcp_runtime.core.connection")
+LATER = (
+    "pydantic",
+    "asyncio",
+    "griffe",
+    "uritemplate",
+    "jsonschema",
+    "logging",
+    "mcp_runtime.core.connection",
+    "mcp_runtime.app.elicitation",
+)
 
 SERVER = """
 import sys

@@ -16,7 +16,7 @@ REASONS = {"reason", "says"}
 """The arguments of a row that say why it is there."""
 LISTED = {
     (
-        "runtime/mcp_runtime/asking.py",
+        "runtime/mcp_runtime/app/elicitation.py",
         "_LABELS",
     ): "client/elicitation: both spellings of labels are valid in later schemas",
     ("runtime/mcp_runtime/middleware/validate.py", "INVALID_INPUT_IN_RESULT"): (

@@ -1,14 +1,11 @@
 """The actions for values that a revision cannot express, reports of losses, and the errors."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from mcp_runtime.core.errors import LocalProtocolError, MissingCapability
-
-log: Final = logging.getLogger("mcp_runtime.bridge")
 
 MAX_REMEMBERED: Final = 10_000
 """How many different losses are remembered, so that each is reported once."""
@@ -67,6 +64,9 @@ OnLoss: TypeAlias = Callable[[Loss], None]
 
 def reporter(on_loss: OnLoss | None) -> OnLoss:
     """Return a function that logs a loss and calls a callback, whose exceptions it logs."""
+    import logging  # Programs that import App do not need it before they serve.
+
+    log = logging.getLogger("mcp_runtime.bridge")
 
     def report(loss: Loss) -> None:
         log.debug("%s", loss)
