@@ -10,9 +10,10 @@ from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
+from support.judging import Judge
 from support.mutation_table import Expected, Mutation, mutations
 from support.official import official_schema
-from support.oracle import Judge, Side
+from support.oracle import Side
 from support.samples import REVISIONS, load
 from support.verdict_cases import is_confirmed
 

@@ -18,10 +18,11 @@ from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
+from support.judging import Judge
 from support.mutants import Json
 from support.mutants_of_messages import OPS
 from support.official import upstream
-from support.oracle import Judge, Side
+from support.oracle import Side
 from support.samples import REVISIONS
 from support.shared import computed_once, shared_folder
 from support.verdict_cases import Figures, cases, is_confirmed, judge_both, official, read, run, side, untouched
@@ -115,6 +116,10 @@ def _sized(name: str, member: str, **bound: int) -> Edit:
     return lambda all_: all_[name]["properties"][member].update(bound)
 
 
+def _framed(kind: str, **bound: object) -> Edit:
+    return lambda all_: all_[f"JSONRPC{kind}"]["properties"]["method"].update(bound)
+
+
 def _moved_out(all_: Json) -> None:
     schema = all_["Tool"]["properties"]["inputSchema"]["properties"]
     all_["Tool"]["properties"]["properties"] = schema.pop("properties")
@@ -132,10 +137,8 @@ PROVABLE: Mapping[str, tuple[str, Edit]] = {
         "2025-03-26",
         lambda all_: all_["JSONRPCNotification"]["properties"].update(method={"type": "null"}),
     ),
-    "a number as method in a batch": (
-        "2025-03-26",
-        lambda all_: all_["JSONRPCRequest"]["properties"].update(method={"type": ["integer", "string"]}),
-    ),
+    "a method in a batch that is too long": ("2025-03-26", _framed("Notification", maxLength=30)),
+    "a method in a batch that is too short": ("2025-03-26", _framed("Request", minLength=12)),
     "few properties of an open object": ("2026-07-28", _sized("Tool", "outputSchema", maxProperties=2)),
     "many properties of an open object": ("2025-11-25", _sized("Tool", "inputSchema", minProperties=4)),
     "a property that a map must have": (
@@ -161,6 +164,53 @@ def test_a_change_with_a_counterexample_is_proven(name: str) -> None:
     judge_both(name, (side(revision), Side(tree)), (untouched(revision), read(tree)), found)
     check(found)
     assert found.broken and found.missed == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound"),
+    [
+        ("Notification", {"minLength": 3}),
+        ("Notification", {"pattern": "^notifications/"}),
+        ("Request", {"type": ["integer", "string"]}),
+        ("Request", {"minLength": 4}),
+    ],
+)
+def test_what_frames_say_of_methods_concerns_those_that_exist(kind: str, bound: dict[str, object]) -> None:
+    """In a batch too: its messages are those of the protocol."""
+    tree, found = deepcopy(official("2025-03-26")), Figures()
+    _framed(kind, **bound)(tree["definitions"])
+    judge_both(kind, (side("2025-03-26"), Side(tree)), (untouched("2025-03-26"), read(tree)), found)
+    assert (found.verdicts, found.broken) == ({Verdict.COMPATIBLE: 4}, 0)
+
+
+@pytest.mark.parametrize("name", ["CompleteResult", "ListToolsResult", "CallToolResult"])
+def test_clients_reject_a_tag_of_a_result_that_they_do_not_know(name: str) -> None:
+    tree, found = deepcopy(official("2026-07-28")), Figures()
+    tree["$defs"][name]["properties"]["resultType"]["const"] = "zzz"
+    judge_both(name, (side("2026-07-28"), Side(tree)), (untouched("2026-07-28"), read(tree)), found)
+    check(found)
+    assert found.recalled == found.broken == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [
+        ("CreateMessageRequestParams", "maxTokens"),
+        ("CallToolRequestParams", "name"),
+        ("ElicitRequestFormParams", "mode"),
+    ],
+)
+def test_a_request_that_nobody_can_send_has_no_results(name: str, member: str) -> None:
+    """The results that only some of its params ask for, those of tasks, do not disappear with the params."""
+    tree, found = deepcopy(official("2025-11-25")), Figures()
+    tree["$defs"][name]["allOf"] = [{"properties": {member: False}}]
+    old, new = untouched("2025-11-25"), read(tree)
+    judge_both(name, (side("2025-11-25"), Side(tree)), (old, new), found)
+    check(found)
+    assert {carrier.part for finding in compare_messages(old, new) for carrier in finding.carriers} <= {
+        "message",
+        "params",
+    }
 
 
 def test_a_property_that_moves_out_of_a_closed_object_is_rejected_where_it_was() -> None:

@@ -12,7 +12,8 @@ import pytest
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.rule import View
-from support.oracle import Judge, Side
+from support.judging import Judge
+from support.oracle import Side
 from support.rule_cases import read
 from support.samples import HANDSHAKE
 from support.verdict_cases import is_confirmed, official

@@ -15,10 +15,11 @@ from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
+from support.judging import DRAWS, Judge
 from support.mutants import Json
 from support.mutants_of_messages import OPS, mutant
 from support.official import official_schema
-from support.oracle import DRAWS, TO_CLIENT, TO_SERVER, Judge, Side
+from support.oracle import TO_CLIENT, TO_SERVER, Side
 from support.samples import REVISIONS
 
 
@@ -164,7 +165,7 @@ def is_confirmed(judge: Judge, finding: Finding, pair: Pair) -> bool:
         client, server = (judge.old, judge.new) if pair is Pair.OLD_CLIENT else (judge.new, judge.old)
         is_response = isinstance(message, dict) and "method" not in message
         return any(
-            (not is_response or sender.responds(travel))
+            (sender.responds(travel) if is_response else sender.takes(travel, "", message, sends=True))
             and sender.takes_frame(message)
             and not receiver.takes_frame(message)
             for travel, sender, receiver in ((TO_SERVER, client, server), (TO_CLIENT, server, client))

@@ -76,7 +76,7 @@ def is_any(type_: Shape) -> bool:
     return isinstance(type_, Primitive) and type_.kind is Kind.ANY
 
 
-def is_never(type_: Shape) -> bool:
+def is_never(type_: Shape | Struct) -> bool:
     """Whether the type admits no value: a property that has it must be absent."""
     return isinstance(type_, Primitive) and type_.kind is Kind.NEVER
 

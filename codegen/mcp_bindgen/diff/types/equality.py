@@ -75,8 +75,7 @@ def stated(type_: TypeRef, protocol: Protocol) -> str:
     while isinstance(type_, Ref):
         definition = protocol.definitions[type_.name]
         target = definition if isinstance(definition, Struct) else definition.type
-        is_text = isinstance(target, Struct) or not is_never(target)
-        found += [target.opaque.text] if target.opaque and is_text else []
+        found += [target.opaque.text] if target.opaque and not is_never(target) else []
         if isinstance(target, Struct):
             break
         type_ = target

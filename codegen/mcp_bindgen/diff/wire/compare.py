@@ -15,7 +15,7 @@ from mcp_bindgen.diff.wire.spot import Changes, Spot, root
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.names import ENVELOPE, field_of
 from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union
-from mcp_bindgen.ir.spell import opaque_text
+from mcp_bindgen.ir.spell import is_never, opaque_text
 
 TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
     Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
@@ -99,7 +99,8 @@ class _Methods:
             self._frame(before, after, travel, framed, skipped=("params",) if is_typed else ())
             if is_typed:
                 self._params(before, after, travel, framed)
-            self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
+            if not _is_unsendable(before, self._sides.old) and not _is_unsendable(after, self._sides.new):
+                self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
 
     def _existence(self, before: Method | None, after: Method | None, travel: Travel, *, way: str) -> None:
         """Compare whether a method is sent in a direction; a request that became a notification counts as removed."""
@@ -239,6 +240,12 @@ def _params_of(method: Method) -> Field | None:
     if method.params is None:
         return None
     return Field(wire_name="params", type=Ref(name=method.params), required=method.params_required)
+
+
+def _is_unsendable(method: Method, protocol: Protocol) -> bool:
+    """Whether no message of a method is valid, since no params are: then it has no results either."""
+    params = field_of(method.message, "params", protocol.definitions)
+    return params is not None and params.required and is_never(protocol.resolve(params.type))
 
 
 def _shared(before: Method, after: Method) -> tuple[Travel, ...]:

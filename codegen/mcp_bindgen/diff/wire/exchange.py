@@ -6,9 +6,9 @@ the request that retries the original one.
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
 from referencing.exceptions import Unresolvable
 
-from mcp_bindgen.diff.finding import FRAMES, Carrier
+from mcp_bindgen.diff.finding import FRAMES, Carrier, Travel
 from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.compare import TRAVELS
@@ -27,6 +27,7 @@ from mcp_bindgen.emit.json_schema import json_schema
 from mcp_bindgen.ingest.json_schema import DRAFT_07
 from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.values.builder import Builder, Step
 
 MAX_ERRORS = 50
@@ -103,11 +104,12 @@ class Exchange:
                 Message(message.frame, (host.part,)),
             )
             return self.errors(carrier, message) == []
-        if method is not None and carrier.part != "result":
-            frame = "JSONRPCRequest" if "id" in message.frame else "JSONRPCNotification"
-            names = {frame, method.message} & self.protocol.definitions.keys()
-            if any(_errors(self._validator(name), message.frame) != [] for name in names):
-                return False
+        for frame in message.frame if is_list(message.frame) else [message.frame]:
+            if is_object(frame) and "method" in frame:
+                kind = "JSONRPCRequest" if "id" in frame else "JSONRPCNotification"
+                names = {kind, method.message if method else kind} & self.protocol.definitions.keys()
+                if any(_errors(self._validator(name), frame) != [] for name in names):
+                    return False
         return self.takes_frame(carrier, message) and self.errors(carrier, message) == []
 
     def takes_frame(self, carrier: Carrier, message: Message) -> bool:
@@ -178,8 +180,12 @@ class Exchange:
             for error in builder.along(Ref(name=self._errors[int(way[0].name)]), way[1:]):
                 yield Message({"jsonrpc": "2.0", "id": 1, ERROR: error}, (ERROR,))
         elif not carrier.method:
-            frames = builder.along(Ref(name=FRAMES), way)
-            yield from (Message(self._real(frame)) for frame in frames if frame != [])
+            built = builder.along(Ref(name=FRAMES), way)
+            found = (frame for frame in built if frame != [])
+            first = list(islice(found, 1))
+            yield from (Message(self._real(frame, carrier.travel, 0)) for frame in chain(first, found))
+            others = range(1, len(self.protocol.methods))
+            yield from (Message(self._real(frame, carrier.travel, number)) for frame in first for number in others)
         if method is None:
             return
         if carrier.part == FRAME:
@@ -219,23 +225,18 @@ class Exchange:
         own: dict[str, Any] = builder.smallest(Ref(name=method.message))
         return {**own, **envelope, "method": method.name}
 
-    def _real(self, frame: Any) -> Any:
-        """Replace the method of a JSON-RPC frame with an existing one, in batches too."""
-        if isinstance(frame, list):
-            batch = cast(Sequence[Any], frame)
-            return [self._real(message) for message in batch]
-        if not isinstance(frame, dict) or not isinstance(cast(Any, frame).get("method"), str):
-            return cast(Any, frame)  # Only a string is replaced.
-        is_request = "id" in frame
-        fitting = [m for m in self.protocol.methods if m.is_request is is_request and m.direction in TRAVELS]
-        fitting = [m for m in fitting if m.direction is not Direction.EMBEDDED]
-        method = min(
-            fitting, key=lambda m: (m.params_required, m.direction is not Direction.BOTH, m.name), default=None
-        )
-        real = cast(dict[str, Any], frame)
-        if method is None:
-            return real
-        real = {**real, "method": method.name}
+    def _real(self, frame: Any, travel: Travel, number: int) -> Any:
+        """Replace the method of a JSON-RPC frame with an existing one, the first or another, in batches too."""
+        if is_list(frame):
+            return [self._real(message, travel, number) for message in frame]
+        has_id = is_object(frame) and "id" in frame
+        sent = [m for m in self.protocol.methods if m.is_request is has_id and travel in TRAVELS[m.direction]]
+        sent = [m for m in sent if m.direction is not Direction.EMBEDDED]
+        if not sent or not is_object(frame) or "method" not in frame:
+            return frame
+        sent.sort(key=lambda m: (m.params_required, m.direction is not Direction.BOTH, m.name))
+        method = sent[number % len(sent)]
+        real = {**frame, "method": method.name}
         if method.params_required and method.params:
             real["params"] = Builder(self.protocol, ()).smallest(Ref(name=method.params))
         return real

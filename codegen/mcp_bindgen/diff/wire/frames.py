@@ -11,7 +11,7 @@ from mcp_bindgen.diff.sites import ErrorSite, FrameSite, PropertySite, ResultTyp
 from mcp_bindgen.diff.wire.spot import Changes, Spot, root, through
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.leaves import forms, leaves
-from mcp_bindgen.ir.nodes import ANY, Era, Field, Literal, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import ANY, Era, Field, ListOf, Literal, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Step
 
 FRAME, ERROR = "message", "error"
@@ -69,8 +69,19 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
 
 def _of_names(sides: Sides, old: TypeRef, new: TypeRef) -> Change:
     """Return the effects that no change of a frame's method has, since it is the name of a method of the sender."""
+    batches = sides.old.resolve(old), sides.new.resolve(new)
+    if isinstance(batches[0], ListOf) and isinstance(batches[1], ListOf):
+        kinds = forms(batches[0].item, sides.old), forms(batches[1].item, sides.new)
+        harmless = Change.BOTH
+        for a, b in sides.likeness.pairs(*kinds)[0]:
+            harmless &= _of_names(sides, a, b)
+        return harmless
     fields = _field(old, "method", sides.old), _field(new, "method", sides.new)
-    names = [Literal(values=tuple(method.name for method in side.methods)) for side in (sides.old, sides.new)]
+    is_request = _field(new, "id", sides.new) is not None
+    names = [
+        Literal(values=tuple(method.name for method in side.methods if method.is_request is is_request))
+        for side in (sides.old, sides.new)
+    ]
     found = sides.harmless(names[0], fields[1].type) & Change.NARROWS if fields[1] else Change.NONE
     return found | (sides.harmless(fields[0].type, names[1]) & Change.WIDENS if fields[0] else Change.NONE)
 
