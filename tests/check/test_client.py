@@ -11,7 +11,8 @@ from mcp_bindgen.check.arguments import Arguments
 from mcp_bindgen.check.client import Peer, Silent
 from mcp_bindgen.check.probe import message_of
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS, rows
-from mcp_bindgen.check.run import Wanted, check
+from mcp_bindgen.check.run import check
+from mcp_bindgen.check.selection import Wanted
 from mcp_bindgen.live.target import Command
 from mock.test_lock import HOSTILE
 from support.specification import specification

@@ -9,7 +9,8 @@ from check import odd_http
 from check.ending_http import running
 from check.odd_http import serving
 from mcp_bindgen.check.requirements import LEGACY
-from mcp_bindgen.check.run import Checked, Wanted, check
+from mcp_bindgen.check.run import Checked, check
+from mcp_bindgen.check.selection import Wanted
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Endpoint
 from mcp_bindgen.mock import serve

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from mcp_bindgen.check.requirements import LEGACY
-from mcp_bindgen.check.run import Checked, Wanted, check
+from mcp_bindgen.check.run import Checked, check
+from mcp_bindgen.check.selection import Wanted
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Command
 from support.documents import ROOT

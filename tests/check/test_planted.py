@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from check.bugs import BUGS, script_of
-from mcp_bindgen.check.run import Wanted, check
+from mcp_bindgen.check.run import check
+from mcp_bindgen.check.selection import Wanted
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Command
 from observe.faults import FAULTS, SERVER, Fault

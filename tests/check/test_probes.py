@@ -8,7 +8,7 @@ import pytest
 from mcp_bindgen.check import probes as modules
 from mcp_bindgen.check.probe import FUNCTIONS
 from mcp_bindgen.check.requirements import row_of
-from mcp_bindgen.check.run import probes
+from mcp_bindgen.check.selection import probes
 
 MAX_LINES = 25
 FILES = sorted(Path(modules.__path__[0]).glob("*.py"))

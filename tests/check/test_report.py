@@ -6,7 +6,8 @@ import pytest
 
 from mcp_bindgen.check.findings import Finding, folded
 from mcp_bindgen.check.report import RENDERERS, Report
-from mcp_bindgen.check.run import Checked, Wanted
+from mcp_bindgen.check.run import Checked
+from mcp_bindgen.check.selection import Wanted
 from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.live.target import Command
 from support.samples import REVISIONS

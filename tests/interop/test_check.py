@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from interop.processes import PEERS, SDK1, SDK2, TESTS, interpreter, node_server, python_server, serving
-from mcp_bindgen.check.run import Wanted, check
+from mcp_bindgen.check.run import check
+from mcp_bindgen.check.selection import Wanted
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.live.target import Command, Endpoint
 from support.documents import ROOT

@@ -85,6 +85,7 @@ class Peer(ABC):
 
     Attributes:
         timeout: seconds to wait for an answer.
+        begun: when it was started or reached, in time of the event loop.
         revision: the revision of the conversation, once the server has agreed to it.
         capabilities: those of the client.
         offered: the capabilities of the server.
@@ -98,6 +99,7 @@ class Peer(ABC):
 
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
+        self.begun = 0.0
         self.revision = ""
         self.capabilities: Mapping[str, Any] = {}
         self.offered: dict[str, Any] = {}

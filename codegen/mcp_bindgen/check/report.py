@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from mcp_bindgen.check.findings import Finding
 from mcp_bindgen.check.requirements import row_of
-from mcp_bindgen.check.run import Checked, Wanted
+from mcp_bindgen.check.run import Checked
+from mcp_bindgen.check.selection import Wanted
 from mcp_bindgen.diagnostics import clip, count, plain, printable
 from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.words import listed

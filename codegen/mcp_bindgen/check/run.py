@@ -2,80 +2,34 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, Final
 
-from mcp_bindgen.check import probes as modules
-from mcp_bindgen.check.client import (
-    BRIEF,
-    EVERYTHING,
-    Cut,
-    Ended,
-    NotJudged,
-    Peer,
-    Said,
-    Silent,
-    Unreachable,
-    started,
-)
+from mcp_bindgen.check.client import EVERYTHING, Cut, Ended, NotJudged, Peer, Said, Silent, Unreachable
 from mcp_bindgen.check.findings import OTHERWISE, Finding, folded, requirement_of
-from mcp_bindgen.check.probe import FUNCTIONS, Context, Found, Probe, ToolOptions, sent
-from mcp_bindgen.check.requirements import LEGACY, REVISIONS, row_of, rows
+from mcp_bindgen.check.probe import Context, Found, Probe
+from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.check.robust import strain
-from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_object, json_value
-from mcp_bindgen.live.target import Command, Target, name_of
+from mcp_bindgen.check.selection import Wanted, probes
+from mcp_bindgen.check.server import FIRST, Server
+from mcp_bindgen.check.state import (
+    Alive,
+    Answered,
+    Gone,
+    Lost,
+    Refused,
+    State,
+    Vanished,
+    after,
+    restarted,
+    unanswered,
+)
 
-FIRST: Final = 3
-"""How many times longer the first answer may take: the server has to start."""
 MAX_SHOWN: Final = 4
 """The number of messages that a finding shows."""
-RESTARTS: Final = 10
-"""How often a server over HTTP is tried again whose port refuses connections."""
 BREAK: Final = 0.5
-"""Seconds before each time."""
-MAX_SECONDS: Final = 60
-"""Seconds after which no further probe begins."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What to check, and how.
-
-    Attributes:
-        target: the server.
-        timeout: seconds to wait for an answer.
-        seconds: after how many seconds no further probe begins.
-        only: the requirements whose probes run, all if empty.
-        revisions: the revisions that may be judged.
-        tools: which tools are called.
-        is_robust: whether hostile messages are sent too.
-        typed: the options of the command line that another run needs, as they were given.
-    """
-
-    target: Target
-    timeout: float
-    seconds: float = MAX_SECONDS
-    only: frozenset[str] = frozenset()
-    revisions: tuple[str, ...] = REVISIONS
-    tools: ToolOptions = field(default_factory=ToolOptions)
-    is_robust: bool = False
-    typed: tuple[str, ...] = ()
-
-    @property
-    def is_http(self) -> bool:
-        """Whether the server has a URL."""
-        return not isinstance(self.target, Command)
-
-    def includes(self, probe: Probe, revision: str) -> bool:
-        """Whether a probe runs in a revision."""
-        is_known = any(revision in row_of(id_).revisions for id_ in probe.ids)
-        is_wanted = not self.only or not self.only.isdisjoint(probe.ids)
-        return is_known and is_wanted and probe.over in ("", "http" if self.is_http else "stdio")
+"""Seconds before a server over HTTP is tried again whose port refuses connections."""
 
 
 @dataclass(slots=True)
@@ -92,36 +46,6 @@ class Checked:
     calls: int = 0
     messages: int = 0
     unjudged: dict[str, None] = field(default_factory=dict[str, None])
-
-
-@cache
-def probes() -> tuple[Probe, ...]:
-    """Return all probes, in the order in which they run."""
-    for module in iter_modules(modules.__path__):
-        import_module(f"{modules.__name__}.{module.name}")
-    of_rows = [_of_row(row.id, each) for row in rows().values() for each in row.probes]
-    # What would be the cause of another finding comes before it: first, what demands an answer.
-    return tuple(
-        sorted(
-            (*of_rows, *FUNCTIONS),
-            key=lambda each: (each.is_last, not each.answered or row_of(each.requirement).follows != ()),
-        )
-    )
-
-
-def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
-    """Return the probe that a row describes: what it sends, and the answer that its requirement determines."""
-
-    async def run(context: Context) -> Found | None:
-        from mcp_bindgen.check.probes.transports import posted
-
-        if not context.has(row.get("needs", "")):
-            return None
-        reason = await (posted if "status" in row else sent)(context, row)
-        return Found(requirement, reason) if reason else None
-
-    answered = not row.get("expect", "").startswith(("nothing", "silence"))
-    return Probe(requirement=requirement, run=run, over=row.get("over", ""), answered=answered)
 
 
 async def check(wanted: Wanted, step: Callable[[str], None] = lambda label: None) -> Checked:
@@ -148,97 +72,89 @@ class _Checking:
     def __init__(self, wanted: Wanted, step: Callable[[str], None]) -> None:
         self._wanted = wanted
         self._step = step
+        self._server = Server(wanted)
+        self._state: State = Alive()
         self._checked = Checked()
-        self._spoken: list[str] = []
         self._found: list[Finding] = []
-        self._why: str | Exception = ""
-        self._silent = 0
-        self._end = 0.0
-        self._has_legacy = False
-        self._slowest = 0.0
+        self._deadline = 0.0
         self._last = ""
-        self._loss: tuple[Exception, list[Said]] | None = None
-        self._is_gone = False
         self._has_died = False
-        self._begun = 0.0
 
     async def run(self) -> Checked:
-        wanted, self._end = self._wanted, asyncio.get_running_loop().time() + self._wanted.seconds
-        await self._find_legacy()
+        wanted, server = self._wanted, self._server
+        self._deadline = asyncio.get_running_loop().time() + wanted.seconds
+        await server.find_legacy()
         # Before the modern era, it is known whether there is another one, and before an old revision, the newest.
         legacy = [each for each in reversed(wanted.revisions) if each in LEGACY]
         for revision in (*legacy[:1], *(each for each in wanted.revisions if each not in LEGACY), *legacy[1:]):
-            is_silent = self._silent > 1 and not self._spoken  # it answers clients of neither era
-            if not is_silent and not (wanted.is_http and revision == LEGACY[0]):  # that has another transport over HTTP
+            # The oldest revision has another transport over HTTP.
+            if not server.is_silent and not (wanted.is_http and revision == LEGACY[0]):
                 await self._judge(revision, {}, [each for each in probes() if not each.declares])
-        if not self._spoken:
-            if isinstance(self._why, Unreachable):
-                raise InputError.at(name_of(wanted.target), f"cannot be checked: {self._why}")
-            why = f" ({self._why})" if self._why else ""
-            hint = "" if wanted.is_http else "; run it by itself to see what it says"
-            raise InputError.at(name_of(wanted.target), f"speaks no revision of MCP{why}{hint}")
+        server.refuse()
         used = [each for each in probes() if each.declares or each.requirement == OTHERWISE]
-        await self._judge(max(self._spoken), EVERYTHING, used)
+        await self._judge(max(server.spoken), EVERYTHING, used)
         if wanted.is_robust:
-            await strain(self._open, max(self._spoken), self._add, wanted.only)
-        self._checked.revisions = tuple(sorted(self._spoken))
-        self._checked.findings = folded(self._found)
-        self._checked.calls = wanted.tools.calls
-        return self._checked
+            await strain(server.open, max(server.spoken), self._add, wanted.only)
+        for why in server.faults:
+            self._leave(f"what follows a message of ours that is not valid: {why}")
+        checked = self._checked
+        checked.server, checked.messages = server.about, server.messages
+        checked.revisions = tuple(sorted(server.spoken))
+        checked.findings = folded(self._found)
+        checked.calls = wanted.tools.calls
+        return checked
 
     async def _judge(self, revision: str, capabilities: Mapping[str, Any], every: Sequence[Probe]) -> None:
         """Run probes, in a new conversation whenever the server has ended or fallen silent in one."""
+        server, is_retried = self._server, False
         waiting = [each for each in every if self._wanted.includes(each, revision)]
-        self._loss, is_retried, refusals = None, False, 0
-        while (waiting or not capabilities) and not self._is_gone:
-            async with self._open(revision, capabilities) as peer:
-                self._begun = asyncio.get_running_loop().time()
-                why = await self._begin(peer)
+        self._state = self._state if isinstance(self._state, Gone) else Alive()
+        while (waiting or not capabilities) and not isinstance(self._state, Gone):
+            async with server.open(revision, capabilities) as peer:
+                why = await server.begin(peer)
                 if isinstance(why, Unreachable) and not is_retried:
                     is_retried = True
                     continue
-                if isinstance(why, Ended) and self._wanted.is_http and self._spoken:
-                    refusals += 1
-                    if refusals > RESTARTS:
+                if isinstance(why, Ended) and self._wanted.is_http and server.spoken:
+                    self._state = after(self._state, Refused())
+                    if isinstance(self._state, Gone):
                         self._report_end(waiting[0] if waiting else None, revision)
                     await asyncio.sleep(BREAK)
                     continue
                 if why:
-                    if revision in self._spoken or isinstance(why, Unreachable):
-                        self._checked.unjudged[f"{len(waiting)} probes of {revision}: {why}"] = None
+                    if revision in server.spoken or isinstance(why, Unreachable):
+                        self._leave(f"{len(waiting)} probes of {revision}: {why}")
                     return
+                self._look(peer.said, revision, "")
                 context = self._context(peer)
                 is_open = True
                 while waiting and is_open:
-                    is_open = await self._probe(waiting[0], context, has_restarted=refusals > 0)
+                    is_open = await self._probe(waiting[0], context)
                     # Silence counts only if it is confirmed in another conversation.
-                    waiting, refusals = (waiting, refusals) if self._is_again else (waiting[1:], 0)
+                    waiting = waiting if unanswered(self._state) else waiting[1:]
             if not waiting:
                 return
 
-    @property
-    def _is_again(self) -> bool:
-        return self._loss is not None
+    def _leave(self, what: str) -> None:
+        """Note what was not judged, and why."""
+        self._checked.unjudged[what] = None
 
     def _report_end(self, probe: Probe | None, revision: str) -> None:
-        """Report, once, that a server over HTTP has ended: a finding of the probe in which it did."""
-        self._is_gone = True
-        if probe and self._loss:
-            reason, said = self._loss
-            if isinstance(reason, Cut) or len(said) > 1:
-                self._last = f"{probe.requirement} ({revision})"
-                if probe.answered:
-                    why = "the server ends, and its port refuses connections"
-                    self._add(Found(probe.requirement, why), revision, said[-MAX_SHOWN:], probe.requirement)
-        self._checked.unjudged[f"what follows {self._last}: the server has ended, its port refuses connections"] = None
+        """Report that a server over HTTP has ended: a finding of the probe in which it did."""
+        if probe and (lost := unanswered(self._state)) and (isinstance(lost.reason, Cut) or len(lost.said) > 1):
+            self._last = f"{probe.requirement} ({revision})"
+            if probe.answered:
+                why = "the server ends, and its port refuses connections"
+                self._add(Found(probe.requirement, why), revision, lost.said[-MAX_SHOWN:], probe.requirement)
+        self._leave(f"what follows {self._last}: the server has ended, its port refuses connections")
 
     def _context(self, peer: Peer) -> Context:
-        revision, capabilities = peer.revision, peer.capabilities
-        spoken = tuple(each for each in self._spoken if (each in LEGACY) is (revision in LEGACY))
+        revision, capabilities, server = peer.revision, peer.capabilities, self._server
+        spoken = tuple(each for each in server.spoken if (each in LEGACY) is (revision in LEGACY))
 
         @asynccontextmanager
         async def other() -> AsyncGenerator[Peer]:
-            async with self._open(revision, capabilities) as another:
+            async with server.open(revision, capabilities) as another:
                 another.timeout *= FIRST  # it may take its time to start
                 another.offered = peer.offered
                 try:
@@ -252,54 +168,19 @@ class _Checking:
             peer=peer,
             other=other,
             spoken=spoken,
-            has_legacy=self._has_legacy,
+            has_legacy=server.has_legacy,
             is_repeated=not capabilities and spoken[0] != revision,
             options=self._wanted.tools,
         )
 
-    async def _find_legacy(self) -> None:
-        """Find out whether the server speaks a revision of the legacy era, if none of them is to be judged."""
-        if not any(each in LEGACY for each in self._wanted.revisions):
-            with suppress(Silent, NotJudged):
-                async with self._open(LEGACY[-1], {}) as peer:
-                    await peer.begin(LEGACY[-1])
-                    self._has_legacy = bool(peer.server)
-
-    async def _begin(self, peer: Peer) -> str | Exception:
-        """Begin a conversation; return why the server does not speak the revision, empty if it does."""
-        loop = asyncio.get_running_loop()
-        start, timeout = loop.time(), peer.timeout
-        # A server that has answered once takes not much longer to decline another revision.
-        peer.timeout *= FIRST
-        if self._spoken and peer.revision not in self._spoken:
-            peer.timeout = min(peer.timeout, max(timeout, self._slowest * FIRST))
-        try:
-            why: str | Exception = await peer.begin(peer.revision)
-            self._slowest = max(self._slowest, loop.time() - start)
-        except (Silent, NotJudged) as silent:
-            odd = (each.text for each in peer.said if not each.by_client and not as_object(json_value(each.text)))
-            hint = f"; it writes {clip(text, 60)!r}, which is not a message" if (text := next(odd, "")) else ""
-            why = type(silent)(f"{silent}{hint}")
-            self._silent += loop.time() - start >= peer.timeout
-        peer.timeout = timeout
-        self._has_legacy = self._has_legacy or (peer.is_legacy and bool(peer.server))
-        if why:
-            self._why = why
-            return why
-        if peer.revision not in self._spoken:
-            self._spoken.append(peer.revision)
-            self._checked.server = peer.server or self._checked.server
-        self._look(peer.said, peer.revision, "")
-        return ""
-
-    async def _probe(self, probe: Probe, context: Context, *, has_restarted: bool) -> bool:
+    async def _probe(self, probe: Probe, context: Context) -> bool:
         """Run a probe; return whether the conversation goes on."""
-        peer, revision = context.peer, context.peer.revision
-        is_again, self._loss = self._is_again, None
-        start, is_open, wrong = len(peer.said), True, None
-        if asyncio.get_running_loop().time() > self._end:
-            self._checked.unjudged[f"some probes of {revision}: out of time"] = None
+        peer, revision, start = context.peer, context.peer.revision, len(context.peer.said)
+        if asyncio.get_running_loop().time() > self._deadline:
+            self._state = after(self._state, Answered())
+            self._leave(f"some probes of {revision}: out of time")
             return True
+        is_again, is_open, wrong = unanswered(self._state) is not None, True, None
         self._checked.probes += not is_again
         self._step(f"{revision}: {probe.requirement}")
         peer.timeout = self._wanted.timeout * (2 if is_again else 1)
@@ -308,20 +189,34 @@ class _Checking:
         except (Silent, NotJudged) as reason:
             is_lost = isinstance(reason, Silent | Unreachable)
             if is_lost and not is_again:
-                self._loss = reason, peer.said[start:]
+                self._state = after(self._state, Lost(reason=reason, said=peer.said[start:]))
                 return False
             is_open = not is_lost and not isinstance(reason.__context__, Silent)
-            is_dead = has_restarted and isinstance(reason, Cut | Ended)
-            is_known = is_dead and self._has_died  # other probes may have the same message
-            if isinstance(reason, Ended) and not self._wanted.is_http and await self._ends_alone(peer):
-                self._is_gone = True
-                self._checked.unjudged[f"what follows {self._last}: {reason}, and does so without a message too"] = None
-            elif probe.answered and (is_dead or isinstance(reason, Silent)) and not is_known:
-                wrong = f"the last message: {reason}"
-                self._has_died = self._has_died or is_dead
-            else:
-                self._checked.unjudged[f"{probe.requirement} ({revision}): {reason}"] = None
-        said = peer.said[start:]
+            wrong = await self._verdict(probe, peer, reason)
+        if not isinstance(self._state, Gone):
+            self._state = after(self._state, Answered())
+        self._report(probe, context, peer.said[start:], wrong, is_open=is_open)
+        return is_open
+
+    async def _verdict(self, probe: Probe, peer: Peer, reason: Silent | NotJudged) -> str | None:
+        """Return what a confirmed silence breaks, if anything; what it leaves open is noted."""
+        is_dead = restarted(self._state) and isinstance(reason, Cut | Ended)
+        is_known = is_dead and self._has_died  # other probes may have the same message
+        if isinstance(reason, Ended) and not self._wanted.is_http and await self._server.ends_alone(peer):
+            self._state = after(self._state, Vanished())
+            self._leave(f"what follows {self._last}: {reason}, and does so without a message too")
+        elif probe.answered and (is_dead or isinstance(reason, Silent)) and not is_known:
+            self._has_died = self._has_died or is_dead
+            return f"the last message: {reason}"
+        else:
+            self._leave(f"{probe.requirement} ({peer.revision}): {reason}")
+        return None
+
+    def _report(
+        self, probe: Probe, context: Context, said: Sequence[Said], wrong: str | Found | None, *, is_open: bool
+    ) -> None:
+        """Take over what a probe has found, and what the observer found beside."""
+        revision = context.peer.revision
         wrong = Found(probe.requirement, wrong) if isinstance(wrong, str) else wrong
         found = [*([wrong] if wrong else ()), *context.found]
         context.found.clear()
@@ -329,41 +224,6 @@ class _Checking:
         for each in found:
             self._add(each, revision, said if is_open else said[-MAX_SHOWN:], probe.requirement)
         self._last = f"{probe.requirement} ({revision})" if said else self._last
-        return is_open
-
-    async def _ends_alone(self, peer: Peer) -> bool:
-        """Whether a server ends after about as long as this one even if nothing is sent to it any more."""
-        age = asyncio.get_running_loop().time() - self._begun
-        async with self._open(peer.revision, peer.capabilities) as another:
-            another.timeout *= FIRST
-            try:
-                await another.begin(peer.revision)
-                await another.settle(age + another.timeout / FIRST)
-            except Ended:
-                return True
-            except (Silent, NotJudged):
-                pass
-        return False
-
-    @asynccontextmanager
-    async def _open(self, revision: str, capabilities: Mapping[str, Any], grace: float = BRIEF) -> AsyncGenerator[Peer]:
-        """Start or reach the server; nothing is sent yet."""
-        wanted = self._wanted
-        begun: AbstractAsyncContextManager[Peer]
-        if isinstance(wanted.target, Command):
-            begun = started(wanted.target, wanted.timeout, grace)
-        else:
-            from mcp_bindgen.check.posting import reached
-
-            begun = reached(wanted.target, wanted.timeout)
-        async with begun as peer:
-            peer.revision, peer.capabilities = revision, capabilities
-            try:
-                yield peer
-            finally:
-                self._checked.messages += len(peer.said)
-                for why in peer.ours:
-                    self._checked.unjudged[f"what follows a message of ours that is not valid: {why}"] = None
 
     def _look(self, said: Sequence[Said], revision: str, probe: str, *, is_explained: bool = False) -> None:
         """Take over what the observer found, unless we provoked it, or a finding of a probe explains it."""

@@ -64,8 +64,8 @@ def check(
     from mcp_bindgen.check import report as reports
     from mcp_bindgen.check.probe import ToolOptions
     from mcp_bindgen.check.requirements import known
-    from mcp_bindgen.check.run import Wanted
     from mcp_bindgen.check.run import check as run
+    from mcp_bindgen.check.selection import Wanted
     from mcp_bindgen.check.traceability import traced
     from mcp_bindgen.findings.baseline import Baseline, read_baseline, today
     from mcp_bindgen.findings.severity import Severity
