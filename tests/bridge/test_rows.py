@@ -15,7 +15,7 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 from mcp_bindings.bridges import ERAS
 from mcp_runtime.bridge.convert import Compiled, converter
 from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES, WHOLE

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_bindgen.emit.json_schema import json_schema, reference
 from mcp_bindgen.ir.nodes import Direction, Era, Protocol
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.command import Cli
 from support.official import official_schema, seed_typescript
 from support.samples import OLDEST_IS_QUICK, REVISIONS

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.impact.topics import NOTES
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.migrate.topics import NOTES
 from support.command import Cli
 from support.documents import ROOT
 from support.samples import LEGACY

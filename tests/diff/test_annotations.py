@@ -17,7 +17,7 @@ from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.findings import definitions_between, messages_between
 from support.official import official_schema, seed_typescript
 from support.samples import HANDSHAKE, OLDEST_IS_QUICK, REVISIONS, load

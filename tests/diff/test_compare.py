@@ -14,7 +14,7 @@ from mcp_bindgen.diff.wire.frames import MOVED_CODES
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.samples import HANDSHAKE, REVISIONS, json_source, load, typescript_source
 
 OLD_CLIENT, NEW_CLIENT = {Pair.OLD_CLIENT}, {Pair.NEW_CLIENT}

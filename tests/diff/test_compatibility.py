@@ -12,7 +12,7 @@ from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ingest.sources import read_source
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.official import official_schema, seed_typescript
 from support.samples import REVISIONS, load
 from support.source_view import read

@@ -14,7 +14,7 @@ from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.names import inline_name
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.findings import definitions_between, messages_between
 from support.official import official_schema
 from support.samples import OLDEST_IS_QUICK, REVISIONS, load

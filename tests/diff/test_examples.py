@@ -15,7 +15,7 @@ from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released, load_sources
+from mcp_bindgen.load.protocol import load_released, load_sources
 from support.official import official_schema
 from support.samples import REVISIONS
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from mcp_bindgen.diff.finding import Pair
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.gates import OPTED_IN
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.samples import TRANSCRIBED
 
 

@@ -17,7 +17,7 @@ from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.mutations import Json
 from support.official import official_schema, seed_typescript
 from support.rewrites import REWRITES
@@ -25,7 +25,7 @@ from support.samples import HANDSHAKE, REVISIONS, json_source, load
 
 _FINGERPRINTS = """
 from mcp_bindgen.diff.wire.compare import compare_messages
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 for old, new in {pairs}:
     for finding in compare_messages(load_released(old), load_released(new)):
         print(finding.fingerprint, finding.place, [(str(c), str(w)) for c, w in finding.carriers.items()])

@@ -8,7 +8,7 @@ from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.types.equality import Likeness, renamed
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ir.nodes import NULL, STRING, Field, Kind, Literal, Primitive, TypeRef, protocol_of
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.source_view import found, read
 
 CONTENT = 'export interface Content { type: "text" | "image"; size: number; text?: string; data?: string; }'

@@ -18,7 +18,7 @@ from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 from support.official import official_schema, official_typescript
 
 NOVEMBER, JULY = "2025-11-25", "2026-07-28"

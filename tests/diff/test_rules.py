@@ -13,7 +13,7 @@ from mcp_bindgen.diff.rules import CATALOGUE, contracts, messages, properties, r
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.findings.severity import Severity
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.findings import definitions_between, messages_between, proven_between
 from support.official import official_schema
 from support.rule_cases import CASES, found, read

@@ -10,7 +10,7 @@ from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Line
 from mcp_bindgen.diff.report.story import story
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.findings import finding
 
 POINTS: dict[tuple[str, str], tuple[str, ...]] = {

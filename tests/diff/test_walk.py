@@ -5,7 +5,7 @@ import pytest
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.gates import Gates
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.rule_cases import REQUEST, RESULT, asking, read
 
 END = """

@@ -17,7 +17,7 @@ from mcp_bindgen.emit.json_schema import json_schema, reference
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ingest.revisions import revision_folder
 from mcp_bindgen.ir.nodes import Kind, ListOf, Literal, MapOf, Primitive, Ref, Struct, TypeRef, Union
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_runtime.core.method import WireType
 
 SEED = 20251125

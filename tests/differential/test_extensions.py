@@ -23,11 +23,11 @@ from differential.instances import Instances
 from differential.subjects import SEED, Judge
 from differential.values import Json, is_list, is_map
 from mcp_bindgen.emit.json_schema import json_schema
-from mcp_bindgen.extend import load_extension
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.names import references
 from mcp_bindgen.ir.nodes import Ref, Struct
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.extension import load_extension
+from mcp_bindgen.load.protocol import load_released
 from mcp_runtime.core.method import WireType
 from support.extensions import CARDS, TASKS, UI, official
 

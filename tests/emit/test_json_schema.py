@@ -27,7 +27,7 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_bindgen.merge.build import build
 from support.samples import REVISIONS
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from differential.subjects import Judge
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_runtime.core.method import WireType
 from support.command import Cli
 from support.official import official_schema

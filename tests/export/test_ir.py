@@ -20,7 +20,7 @@ from mcp_bindgen.export.ir import FORMAT, ir, schema_path
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol, Struct
 from mcp_bindgen.json_values import is_list, is_object
-from mcp_bindgen.load import load_released, load_sources
+from mcp_bindgen.load.protocol import load_released, load_sources
 from support.command import Cli
 from support.documents import ROOT
 from support.official import official_schema, official_typescript

@@ -16,7 +16,7 @@ from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.export.reference import SHELF, Examples, reference
 from mcp_bindgen.ir.facts import result_struct
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.command import Cli
 from support.official import official_schema
 from support.samples import REVISIONS, json_source

@@ -9,7 +9,7 @@ from typing import Any
 
 from functional.minimal import minimal, minimal_definition
 from mcp_bindgen.ir.nodes import Ref, Struct
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_runtime.core.method import AnyMethod, Method, RequestMethod
 from mcp_runtime.core.model import WireModel
 

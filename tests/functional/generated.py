@@ -18,7 +18,7 @@ from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.history import NO_HISTORY
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import history, load_released, load_sources
+from mcp_bindgen.load.protocol import history, load_released, load_sources
 from support.samples import HANDSHAKE, json_source
 
 REVISION = "2099-01-01"

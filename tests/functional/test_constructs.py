@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from functional.generated import REVISION, emitted
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ir.spell import opaque_facts
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 from mcp_runtime.core.json.values import EXACT_CONSTANTS
 from support.mutations import is_list, is_object
 from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, typescript_source

@@ -4,7 +4,7 @@ import pytest
 
 from functional.bindings import package, public, python_name, request_meta, requests_of
 from functional.double import Double
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from functional.generated import GOLDEN, REVISION, emitted, generate, golden_sources
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_bindgen.paths import shipped
 from support.samples import HANDSHAKE, json_source
 

@@ -12,7 +12,7 @@ from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.package import package_view
 from mcp_bindgen.ir.leaves import is_json_schema
 from mcp_bindgen.ir.nodes import Struct
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.checkers import mypy, pyright
 from support.samples import REVISIONS
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from functional.bindings import exports, full, models, package, sample
 from mcp_bindgen.ir.nodes import Literal as Constants
 from mcp_bindgen.ir.nodes import Struct
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_bindings.v2025_11_25 import (
     BaseMetadata,

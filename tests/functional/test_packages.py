@@ -18,7 +18,7 @@ import mcp_bindings
 import mcp_runtime
 from functional.bindings import exports, methods_of, package, sample
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_bindings import v2024_11_05
 from mcp_bindings.v2025_11_25 import (
     BINDING,

@@ -23,7 +23,7 @@ from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document, render_typescript
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.ir.spell import opaque_facts
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 from support.checkers import mypy, pyright
 from support.official import upstream
 from support.samples import REVISIONS, typescript_source

@@ -9,7 +9,7 @@ import pytest
 from functional.bindings import methods_of, package, public, python_name, request_meta, sample
 from functional.double import Double
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_runtime.core.method import AnyMethod, Direction, Method, NotificationMethod, RequestMethod
 from mcp_runtime.core.stub import CallOptions, Handlers
 from support.samples import LEGACY, REVISIONS, TRANSCRIBED

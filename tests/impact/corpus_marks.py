@@ -12,7 +12,7 @@ from pathlib import Path
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.impact.marks import Marks
 from mcp_bindgen.impact.run import marks_of
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 
 CORPUS = Path(__file__).parent / "corpus"
 MARK = re.compile(r"# impact: ([\w-]+(?:, [\w-]+)*)$")

@@ -16,7 +16,7 @@ from mcp_bindgen.impact.marks import Marks
 from mcp_bindgen.impact.run import impact, marks_of, write_stubs
 from mcp_bindgen.impact.stubs import Stubs
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = [*pairwise(sorted(released())), ("2025-11-25", "2025-06-18")]

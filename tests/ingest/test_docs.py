@@ -13,7 +13,7 @@ from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ingest.typescript_types import TsObject
 from mcp_bindgen.ir.document import DocBook, Key, document
 from mcp_bindgen.ir.nodes import Literal, Struct
-from mcp_bindgen.load import doc_book, load_released
+from mcp_bindgen.load.protocol import doc_book, load_released
 from support.doc_keys import used_keys
 from support.official import official_schema, seed_typescript
 from support.samples import REVISIONS, typescript_document

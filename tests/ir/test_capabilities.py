@@ -4,7 +4,7 @@ import pytest
 
 from mcp_bindgen.ir.capabilities import is_declarable
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
-from mcp_bindgen.load import capability_book, load_released
+from mcp_bindgen.load.protocol import capability_book, load_released
 from support.samples import REVISIONS, load, typescript_source
 
 UNGATED = {"initialize", "notifications/cancelled", "notifications/initialized", "notifications/progress", "ping"} | {

@@ -6,7 +6,7 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.rows import read_rows
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.facts import result_tag, result_tags
-from mcp_bindgen.load import default_rows, load_released
+from mcp_bindgen.load.protocol import default_rows, load_released
 from support.samples import LEGACY, REVISIONS, load
 
 MODERN = "2026-07-28"

@@ -13,7 +13,7 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript_facts import render_typescript
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 from support.official import official_schema
 from support.samples import REVISIONS, typescript_source
 

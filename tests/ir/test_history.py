@@ -6,7 +6,7 @@ import pytest
 
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.history import NO_HISTORY, Lifetime
-from mcp_bindgen.load import history, load_released, replacements
+from mcp_bindgen.load.protocol import history, load_released, replacements
 from mcp_bindings import v2025_06_18, v2025_11_25, v2026_07_28
 from mcp_runtime.core.described import field_docs
 from mcp_runtime.core.model import WireModel

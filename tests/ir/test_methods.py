@@ -13,7 +13,7 @@ from mcp_bindgen.ingest.rows import read_rows
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.methods import PAIRINGS, RUNTIME_REQUESTS, Senders, derive_methods
 from mcp_bindgen.ir.nodes import Alias, Direction, Method, Protocol, Struct, Union
-from mcp_bindgen.load import direction_rows, load_released, load_sources
+from mcp_bindgen.load.protocol import direction_rows, load_released, load_sources
 from support.official import seed_typescript
 from support.samples import (
     HANDSHAKE,

@@ -25,7 +25,7 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from mcp_bindgen.merge.build import build
 from support.definitions import alias, build_json, built, errors, good, shape, struct
 from support.samples import REVISIONS, lines, read_json

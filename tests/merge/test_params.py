@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_bindgen.ir.nodes import Direction, Erratum, Protocol, Struct
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 from support.samples import HANDSHAKE_TS, LEGACY, REVISIONS, json_source, load, typescript_source
 
 _LISTS = {"PromptsRequest", "ResourceTemplatesRequest", "ResourcesRequest", "ToolsRequest"}

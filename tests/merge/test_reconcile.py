@@ -32,7 +32,7 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from mcp_bindgen.load import load_released, read_halves
+from mcp_bindgen.load.protocol import load_released, read_halves
 from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
 from support.samples import REVISIONS, TRANSCRIBED, lines, schema_document, typescript_document
 

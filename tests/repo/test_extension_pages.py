@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.extend import load_extension
 from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ir.nodes import Struct
 from mcp_bindgen.ir.spell import spell
+from mcp_bindgen.load.extension import load_extension
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TITLES = {

@@ -16,12 +16,12 @@ from mcp_bindgen.bridge.derive import FORMAT as BRIDGE_FORMAT
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.emit.tree import compare
+from mcp_bindgen.generate.plan import plan
 from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ingest.revisions import released, revision_folder
-from mcp_bindgen.load import load_released
-from mcp_bindgen.plan import plan
-from mcp_bindgen.request import settle
-from mcp_bindgen.settings import Settings
+from mcp_bindgen.load.protocol import load_released
+from mcp_bindgen.project.request import settle
+from mcp_bindgen.project.settings import Settings
 from mcp_runtime.bridge import table as runtime_table
 from mcp_runtime.core import binding
 

@@ -15,11 +15,11 @@ import pytest
 
 import mcp_bindings
 from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.generate.plan import plan
 from mcp_bindgen.ingest.revisions import released, revision_folder
-from mcp_bindgen.load import Door, door
-from mcp_bindgen.plan import plan
-from mcp_bindgen.request import settle
-from mcp_bindgen.settings import Settings
+from mcp_bindgen.load.protocol import Door, door
+from mcp_bindgen.project.request import settle
+from mcp_bindgen.project.settings import Settings
 from support.documents import ROOT, programs
 from support.public_api import DOORS, binding_packages, doors, public_objects
 

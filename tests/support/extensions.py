@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.extend import extend
 from mcp_bindgen.ingest.extensions import read_table
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.extensions import Extension
+from mcp_bindgen.load.extension import extend
 from support.official import upstream
 
 REVISION = "2026-07-28"

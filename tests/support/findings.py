@@ -14,7 +14,7 @@ from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.findings.baseline import Baseline
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>\x1b[31m\u202e\r\n::error::x%0A ::error::y ##[error]z"

@@ -15,7 +15,7 @@ from mcp_bindgen.diff import compare as comparison
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 
 _HEADER: Final = re.compile(r"(?:# .*\S\n)*")
 _format: Final = black.format_str

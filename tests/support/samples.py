@@ -16,7 +16,7 @@ from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 
 REVISIONS = tuple(released())
 LEGACY = legacy_revisions()

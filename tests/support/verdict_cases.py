@@ -14,7 +14,7 @@ from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 from support.judging import DRAWS, Judge
 from support.mutants import Json
 from support.mutants_of_messages import OPS, mutant

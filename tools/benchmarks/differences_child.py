@@ -9,7 +9,7 @@ from time import process_time
 
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.load import load_released
+from mcp_bindgen.load.protocol import load_released
 
 
 def seconds(old: str, new: str) -> float:

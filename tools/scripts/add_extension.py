@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
-from mcp_bindgen.extend import extend, read_extension
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions
 from mcp_bindgen.ingest.sources import SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
+from mcp_bindgen.load.extension import extend, read_extension
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema"
 

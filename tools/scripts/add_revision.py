@@ -22,7 +22,7 @@ from mcp_bindgen.ingest.typescript_facts import facts_from_document
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.nodes import Protocol, Struct
 from mcp_bindgen.json_values import is_list, is_object
-from mcp_bindgen.load import capability_book, doc_book, load_released, load_sources
+from mcp_bindgen.load.protocol import capability_book, doc_book, load_released, load_sources
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema"
 PROSE = frozenset(("description", "title", "$comment", "examples"))

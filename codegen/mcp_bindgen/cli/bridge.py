@@ -49,7 +49,7 @@ def bridge(
 def _between(old: str, new: str) -> "Sequence[Bridge]":
     """Return the bridges between two revisions, named in either order."""
     from mcp_bindgen.bridge.emit import derive_all
-    from mcp_bindgen.load import load_released
+    from mcp_bindgen.load.protocol import load_released
 
     known = tuple(released())
     for name in (old, new):

@@ -116,7 +116,7 @@ def read_baseline_file(path: Path | None) -> "Baseline":
     """Read the baseline given by the user or, failing that, by the settings, if any."""
     from mcp_bindgen.diff.rules import RULES
     from mcp_bindgen.findings.baseline import Baseline, read_baseline, today
-    from mcp_bindgen.settings import find_settings
+    from mcp_bindgen.project.settings import find_settings
 
     file = path or find_settings(Path.cwd()).baseline
     return read_baseline(file, today(), RULES.keys()) if file else Baseline()

@@ -13,7 +13,7 @@ from mcp_bindgen.cli.options import PackageOption, QuietOption, VerboseOption, r
 from mcp_bindgen.cli.output import answer, answer_json, report
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
-from mcp_bindgen.settings import find_settings
+from mcp_bindgen.project.settings import find_settings
 
 ImpactFormat: TypeAlias = Literal["text", "json", "sarif"]
 """Output formats."""

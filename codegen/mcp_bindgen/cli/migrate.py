@@ -27,8 +27,8 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
     from mcp_bindgen.diff.report.sides import report_on
     from mcp_bindgen.diff.wire.witness import Examples
     from mcp_bindgen.findings.baseline import Baseline
+    from mcp_bindgen.impact.guide import Guide
     from mcp_bindgen.impact.run import marks_of
-    from mcp_bindgen.migrate.guide import Guide
 
     with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)

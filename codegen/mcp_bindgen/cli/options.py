@@ -11,7 +11,7 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.settings import find_settings
+from mcp_bindgen.project.settings import find_settings
 
 
 def complete_revision(incomplete: str) -> list[str]:
@@ -98,7 +98,7 @@ def load(
     """
     if schema:
         from mcp_bindgen.diff.inputs import UNNAMED
-        from mcp_bindgen.load import load_sources
+        from mcp_bindgen.load.protocol import load_sources
 
         if extension is not None:
             raise InputError.at("--schema", "describes a revision; leave out --extension")
@@ -110,11 +110,11 @@ def load(
         return found
     revision = revision or of_project() or list(released())[-1]
     if extension is not None:
-        from mcp_bindgen.extend import extend_with
-        from mcp_bindgen.request import extension_table
+        from mcp_bindgen.load.extension import extend_with
+        from mcp_bindgen.project.request import extension_table
 
         return extend_with(extension_table(extension, find_settings(Path.cwd())), revision).protocol
-    from mcp_bindgen.load import load_released
+    from mcp_bindgen.load.protocol import load_released
 
     return load_released(revision)
 

@@ -20,8 +20,8 @@ from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText, decode, public_name, read_bytes
 from mcp_bindgen.paths import shown, write_file
-from mcp_bindgen.request import settle
-from mcp_bindgen.settings import Settings
+from mcp_bindgen.project.request import settle
+from mcp_bindgen.project.settings import Settings
 
 if TYPE_CHECKING:
     from mcp_bindgen.evolution.read import Sides
@@ -115,7 +115,7 @@ def _findings(sides: "Sides", prose: str | None) -> "Findings":
 def _write(source: SourceText, out: Path) -> Sequence[str]:
     """Write the schema.ts and its bindings; return their places."""
     from mcp_bindgen.emit.swap import write_trees
-    from mcp_bindgen.plan import plan
+    from mcp_bindgen.generate.plan import plan
 
     schema = out / "schema.ts"
     asked = Settings(revisions=("proposal",), schema=(str(schema),), out=out, package=PACKAGE)

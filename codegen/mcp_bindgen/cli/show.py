@@ -37,7 +37,7 @@ def show(
 ) -> None:
     """Show a method or a definition of a revision, or of an extension."""
     from mcp_bindgen.export.facts import Facts, method_text, type_text
-    from mcp_bindgen.load import history
+    from mcp_bindgen.load.protocol import history
 
     protocol = load(revision, extension, schema, quiet=quiet)
     facts = Facts(protocol, history(protocol))

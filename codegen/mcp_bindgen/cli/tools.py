@@ -24,7 +24,7 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count, wa
 from mcp_bindgen.findings.severity import threshold
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.paths import write_file
-from mcp_bindgen.request import from_here
+from mcp_bindgen.project.request import from_here
 
 if TYPE_CHECKING:
     from mcp_bindgen.tool_clients.contract import Contract

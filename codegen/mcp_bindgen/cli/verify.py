@@ -25,7 +25,7 @@ def verify(
     format_: FormatOption = "text",
 ) -> None:
     """Compare the shipped structure of a revision or extension with an official file; exit with 1 if they differ."""
-    from mcp_bindgen import verify as verification
+    from mcp_bindgen.evolution import verify as verification
 
     diagnostics = Diagnostics()
     source = read_source(official)

@@ -11,7 +11,7 @@ from mcp_bindgen.diff.rule import Change, View
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import capability_book, doc_book, load_released
+from mcp_bindgen.load.protocol import capability_book, doc_book, load_released
 
 _BEHAVIOUR: Mapping[str, str] = {
     "result-alternative-added": "when a call ends this way, and what becomes of callers that do not know it",

@@ -12,7 +12,7 @@ from mcp_bindgen.evolution.report import Findings
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.nodes import Erratum, Protocol
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 
 
 def of_errata(revision: str, errata: list[Erratum]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
 from mcp_bindgen.ingest.typescript_source import parse_source
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.load.protocol import load_sources
 
 DRAFT = "schema/draft/schema.ts"
 """The file of the specification's repository that a proposal changes."""

@@ -20,7 +20,7 @@ from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFact
 from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.nodes import Constant, Direction, Method, Protocol, Ref
-from mcp_bindgen.load import replacements
+from mcp_bindgen.load.protocol import replacements
 from mcp_bindgen.values.builder import Builder
 
 

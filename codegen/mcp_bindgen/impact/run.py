@@ -22,9 +22,9 @@ from mcp_bindgen.impact.report import Impact, Spot, Touched, Unresolved
 from mcp_bindgen.impact.stubs import Note, Stubs
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import door
-from mcp_bindgen.request import DEFAULT_PACKAGE
-from mcp_bindgen.settings import Settings, is_package_name
+from mcp_bindgen.load.protocol import door
+from mcp_bindgen.project.request import DEFAULT_PACKAGE
+from mcp_bindgen.project.settings import Settings, is_package_name
 
 _MARK = re.compile(r"\[mcp-bindgen (\d+)\]")
 _PROBE = "reveal_type("

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.revisions import released, revision_folder
-from mcp_bindgen.settings import find_settings, is_package_name
+from mcp_bindgen.project.settings import find_settings, is_package_name
 
 
 def package_of(revision: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.json_values import is_object
-from mcp_bindgen.settings import TABLE, Table, find_settings
+from mcp_bindgen.project.settings import TABLE, Table, find_settings
 
 ONE_OF = "give a URL, a server to start (-- COMMAND...) or a file (--from FILE)"
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

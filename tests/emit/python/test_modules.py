@@ -9,7 +9,7 @@ from mcp_bindgen.emit.python.modules import assign_modules, categories
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released, load_sources
+from mcp_bindgen.load.protocol import load_released, load_sources
 from support.imports import cycles
 from support.samples import typescript_source
 

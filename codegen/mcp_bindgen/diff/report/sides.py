@@ -16,14 +16,14 @@ from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.diff.report.story import story
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.types.methods import has_roots
-from mcp_bindgen.extend import extend
 from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import is_url, public_name
 from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load.extension import extend
 from mcp_bindgen.paths import shown
-from mcp_bindgen.request import extension_table
-from mcp_bindgen.settings import find_settings
+from mcp_bindgen.project.request import extension_table
+from mcp_bindgen.project.settings import find_settings
 
 Loader: TypeAlias = Callable[[str, Diagnostics], Protocol]
 

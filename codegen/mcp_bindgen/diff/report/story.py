@@ -9,7 +9,7 @@ from mcp_bindgen.diff.rule import Rule
 from mcp_bindgen.diff.rules import annotations, messages, properties, rules_of, values
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import Direction, Era, Method, Protocol, Ref, Struct, TypeRef
-from mcp_bindgen.load import replacements
+from mcp_bindgen.load.protocol import replacements
 
 MAX_HELD = 8
 """The number of properties of a new message that a line lists."""

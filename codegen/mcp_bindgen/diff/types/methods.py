@@ -13,7 +13,7 @@ from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.methods import PAIRINGS, UNIONS
 from mcp_bindgen.ir.names import contained, field_of
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
-from mcp_bindgen.load import default_rows
+from mcp_bindgen.load.protocol import default_rows
 
 _ALIKE = 0.3
 """How similar two results must be to count as a rename (0 to 1)."""

@@ -17,10 +17,10 @@ from mcp_bindgen.emit.swap import write_trees
 from mcp_bindgen.emit.tree import Drift, Tree, compare, packages_in
 from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.paths import shown
-from mcp_bindgen.request import Request
+from mcp_bindgen.project.request import Request
 
 if TYPE_CHECKING:
-    from mcp_bindgen.plan import Plan
+    from mcp_bindgen.generate.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Run:
         Raises:
             InputError: something cannot be generated.
         """
-        from mcp_bindgen.plan import plan  # importing it takes longer than a run with nothing to do
+        from mcp_bindgen.generate.plan import plan  # importing it takes longer than a run with nothing to do
 
         self._plan = plan(self._request, self._sources, self.diagnostics, step)
         self.drifts = [(tree, compare(tree)) for tree in self._plan.trees]

@@ -22,7 +22,7 @@ from mcp_bindgen.ir.facts import params_structs, result_tag, tag_of
 from mcp_bindgen.ir.methods import Senders, derive_methods
 from mcp_bindgen.ir.names import method_constant
 from mcp_bindgen.ir.nodes import Definition, Direction, Method, Protocol, Source
-from mcp_bindgen.load import (
+from mcp_bindgen.load.protocol import (
     constants_of,
     default_rows,
     doc_book,

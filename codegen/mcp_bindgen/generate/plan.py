@@ -18,15 +18,15 @@ from mcp_bindgen.emit.python.package import (
 )
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.tree import Extent, Tree, packages_in
-from mcp_bindgen.extend import extend, load_extension
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_structure
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.nodes import Protocol, Source
-from mcp_bindgen.load import door, history, load_released, load_sources
-from mcp_bindgen.request import EXTENSIONS, Request, stable_name
+from mcp_bindgen.load.extension import extend, load_extension
+from mcp_bindgen.load.protocol import door, history, load_released, load_sources
+from mcp_bindgen.project.request import EXTENSIONS, Request, stable_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,12 +23,12 @@ from mcp_bindgen.emit.python.render import document
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
+from mcp_bindgen.impact.topics import NOTES, by_topic, prose_between
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
-from mcp_bindgen.load import replacements
-from mcp_bindgen.migrate.topics import NOTES, by_topic, prose_between
+from mcp_bindgen.load.protocol import replacements
 
 _Row = TypeVar("_Row")
 _WAYS = {

@@ -1,0 +1,1 @@
+"""Load what is asked for: the representation of a revision or an extension, from its files."""

@@ -1,1 +1,0 @@
-"""Migration guides from one revision to another."""
