@@ -28,7 +28,7 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
 def gives_a_sender(function: ast.AST) -> bool:
     """Whether a function makes an exchange that runs code for a sender, or changes the sender of one."""
     for node in ast.walk(function):
-        if isinstance(node, ast.keyword) and node.arg == "cause":
+        if isinstance(node, ast.keyword) and node.arg == "on_behalf_of":
             return True
         if isinstance(node, ast.Attribute) and node.attr == "principal" and isinstance(node.ctx, ast.Store):
             return True

@@ -12,7 +12,6 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.core import features
 from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes, weight
 from mcp_runtime.core.method import NotificationMethod
 from mcp_runtime.core.protocol import dispatch
@@ -20,6 +19,7 @@ from mcp_runtime.core.protocol.jsonrpc import Notification
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+from mcp_runtime.middleware import catalogue
 from mcp_runtime.middleware.trace import Tracer
 from support.talk import Raw, raw, talk
 from support.tasking import Worker, text_result
@@ -286,8 +286,8 @@ async def test_answers_to_a_batch_are_bounded_in_bytes(monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("traced")
 async def test_remembered_lists_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features, "MAX_BYTES", LIMIT)
-    known = features.Catalogue("tools", lambda tool: tool)
+    monkeypatch.setattr(catalogue, "MAX_BYTES", LIMIT)
+    known = catalogue.Catalogue("tools", lambda tool: tool)
 
     def page(begin: int, size: int) -> v.ListToolsResult:
         names = range(begin, begin + size)

@@ -111,7 +111,11 @@ WAYS: Final = (
     Way(
         "list that the server asks itself for",
         steps.own_list,
-        ("core/connection/connection.py:Connection.ask_self", "core/connection/connection.py:Exchange.of"),
+        (
+            "core/connection/connection.py:Connection.ask_self",
+            "core/connection/connection.py:Exchange.of",
+            "core/transports/http/server/modern.py:ModernEndpoint._list_tools",
+        ),
         serve=_listing,
     ),
     Way("cancellation", steps.cancels, runs=False, shows=""),

@@ -20,12 +20,12 @@ from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.connection.calls import Proceed, Way
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.errors import McpError, PeerError, RemoteProtocolError, clipped
-from mcp_runtime.core.features import Catalogue
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.core.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
 from mcp_runtime.json_schema.check import MAX_SECONDS, Check, Mismatch, UnusableSchema, check_installed
+from mcp_runtime.middleware.catalogue import Catalogue
 
 __all__ = ["Validate"]
 

@@ -25,7 +25,7 @@ from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.notifications import NotificationStream, Reports, log_message
 from mcp_runtime.core.connection.outbound import Outbound
 from mcp_runtime.core.connection.receiving import Identify, OnInitialize, Receiving
-from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.requester import Principal, Requester
 from mcp_runtime.core.connection.transport import Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.method import AnyMethod, AnyRequest, NotificationMethod, RequestMethod, WireType, typed_wire
@@ -68,15 +68,17 @@ class Exchange(Call):
         way: Way,
         requester: Requester,
         *,
-        cause: Call | None = None,
+        on_behalf_of: Principal | None = None,
+        given: dict[str, Any] | None = None,
     ) -> "Exchange":
         """Return a message of a `method` that did not arrive: one that is sent, or that this side asks itself.
 
-        It has `params`, a `way` and a `requester` on the `connection`, and the rights of its `cause`, if any.
+        It has `params`, a `way` and a `requester` on the `connection`, the rights of the principal that it is made
+        `on_behalf_of`, and of what was `given` as params the `_meta`.
         """
-        made = cls(connection, Notification(method.name, None), connection.channels.main)
+        made = cls(connection, Notification(method.name, given), connection.channels.main)
         made.way, made.requester, made.method, made.params = way, requester, method, params
-        made.principal = None if cause is None else cause.principal
+        made.principal = on_behalf_of
         return made
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
@@ -378,9 +380,8 @@ class Connection(BaseConnection):
         if registered is None:
             return None
         cause = CURRENT.get()
-        if cause is not None and cause.connection is not self:
-            cause = None
-        exchange = Exchange.of(self, method, params, Way.RECEIVED, requester, cause=cause)
+        principal = cause.principal if cause is not None and cause.connection is self else None
+        exchange = Exchange.of(self, method, params, Way.RECEIVED, requester, on_behalf_of=principal)
         found: R = await exchange.run(registered[1], ())
         return found
 

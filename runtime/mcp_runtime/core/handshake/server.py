@@ -25,7 +25,7 @@ from mcp_runtime.core.asking.suspended import Suspensions
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.changes.listeners import Listeners
 from mcp_runtime.core.changes.subscriptions import remember
-from mcp_runtime.core.connection.connection import Connection, Middleware
+from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.notifications import LEVELS
 from mcp_runtime.core.connection.receiving import Identify
 from mcp_runtime.core.connection.requester import NO_QUESTIONS, Answers, Principal, Requester
@@ -75,7 +75,7 @@ async def start_stateless(
     transport: Transport,
     *servers: ServerHandlers,
     settings: Callable[[ServerOptions], ServerOptions],
-    middleware: Sequence[Middleware] = (),
+    install: Callable[[Connection], None],
 ) -> "tuple[Connection, Requesters]":
     """Start serving modern-era requests, each independently, from any sender; return what determines the senders too.
 
@@ -83,15 +83,15 @@ async def start_stateless(
         transport: carries the messages.
         servers: one object per revision; those of the legacy era are only named.
         settings: changes options that apply to one client elsewhere, and to all of them here.
-        middleware: wraps every message, outside the servers' own middleware.
+        install: called for each revision once its handlers are registered.
     """
     legacy, modern = by_era(servers)
     options = settings(modern[max(modern)].server.effective_options())
-    connection = Connection(transport, Side.SERVER, options, (*middleware, *options.middleware))
+    connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start()
     for served in modern.values():
         remember(served.server, connection)
-    return connection, Requesters(connection, modern, tuple(legacy))
+    return connection, Requesters(connection, modern, tuple(legacy), install)
 
 
 class Eras(NamedTuple):
@@ -229,10 +229,17 @@ class Requesters:
         connection: the connection of the requests.
         servers: the servers, by revision of the modern era.
         legacy: the revisions of the legacy era that are served as well.
+        install: called for each revision once its handlers are registered.
     """
 
-    def __init__(self, connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]) -> None:
-        self._connection = connection
+    def __init__(
+        self,
+        connection: Connection,
+        servers: Mapping[str, Served],
+        legacy: Sequence[str],
+        install: Callable[[Connection], None] = lambda _: None,
+    ) -> None:
+        self._connection, self._install = connection, install
         self._legacy = tuple(sorted(legacy))
         self._supported = sorted({*legacy, *servers})
         self._servers = servers
@@ -342,6 +349,7 @@ class Requesters:
                 inputs.install(connection, identity_of(server, options)["name"])
             if wire is not None:
                 wire.begin_stateless(connection, listeners)
+            self._install(connection)
         return requester, own
 
     def _stray(self, request: Request) -> PeerError:

@@ -5,8 +5,7 @@ At the server a request goes one way, through the files of `server/`:
 1. `access`: an `Application` reads the headers, checks the host and the origin, and determines the sender.
 2. `app`: the type, the accepted types and the body are checked. The body tells the era.
 3. In a session, `sessions` finds the connection of the client. In the modern era, all clients have one: `modern`
-   compares the headers with the body (those of arguments where the tool is known, in `ParameterHeaders`), and
-   determines the requester.
+   compares the headers with the body, and determines the requester.
 4. The connection receives the message over a channel of its own, a `streams.Stream`, and a handler runs.
 5. What the connection sends on that channel is the response: a single message as JSON, several as events. `outlet` has
    what its client has not read yet; `events` stores what a client may ask for again.

@@ -1,27 +1,25 @@
-"""The endpoint of the modern era: compares the headers of a POST with its body, and determines the requester.
-
-Headers that repeat a tool's arguments are compared later, by the middleware `ParameterHeaders`, as the tool's
-``inputSchema`` requires.
-"""
+"""The endpoint of the modern era: compares the headers of a POST with its body, and determines the requester."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.core.changes.listeners import listeners_of
-from mcp_runtime.core.connection.calls import Proceed, Way
-from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.connection.calls import CURRENT, Way
+from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.errors import PeerError, clipped
-from mcp_runtime.core.features import Catalogue
+from mcp_runtime.core.features import read_pages
+from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.handshake.server import start_stateless
+from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.jsonrpc import Request, meta_of
 from mcp_runtime.core.protocol.modern import HEADER_MISMATCH
-from mcp_runtime.core.protocol.names import TOOLS_CALL
+from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import mirrored
 from mcp_runtime.core.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
@@ -35,90 +33,9 @@ if TYPE_CHECKING:
     from mcp_runtime.core.handshake.server import Requesters
 
 
-class _Tool:
-    """A listed tool, whose schema is read at its first call.
-
-    Attributes:
-        wanted: the parameters that have headers; None before they are read.
-    """
-
-    __slots__ = ("_model", "wanted")
-
-    def __init__(self, tool: Any) -> None:
-        self._model = tool.input_schema
-        self.wanted: tuple[Parameter, ...] | None = None
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Return the parameters that have headers; raises ValueError once if the schema's headers are invalid."""
-        if self.wanted is None:
-            self.wanted = ()
-            self.wanted = parameters(self._model.model_dump(mode="json"))
-        return self.wanted
-
-
-class ParameterHeaders:
-    """Middleware of an endpoint: refuses calls whose headers do not match their arguments.
-
-    Which parameters have headers is learned from lists of tools that pass by, and from the server's own handler. If
-    that fails, calls are not checked.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, Catalogue[_Tool]] = {}
-
-    def __call__(self, exchange: Exchange, proceed: Proceed) -> Awaitable[Any]:
-        """Check a call; raises PeerError if it is refused."""
-        # What is known of the tools of the server for a revision.
-        if (tools := self._known.get(revision := exchange.requester.revision)) is None:
-            tools = self._known[revision] = Catalogue("tools", _Tool)
-        if exchange.method.name == TOOLS_CALL:
-            tool = tools.get(exchange.params.name)
-            if tool is not None and tool.wanted == ():
-                return proceed()  # as with most tools
-        return self._checked(exchange, tools, proceed)
-
-    async def _checked(self, exchange: Exchange, tools: Catalogue[_Tool], proceed: Proceed) -> Any:
-        name = exchange.method.name
-        if name == TOOLS_CALL:
-            await self._check(exchange, tools)
-        result = await proceed()
-        if name == tools.list_method and exchange.way is Way.RECEIVED:
-            tools.learn(result)
-        elif name == tools.changed_method:
-            tools.forget()
-        return result
-
-    async def _check(self, exchange: Exchange, tools: Catalogue[_Tool]) -> None:
-        headers, arguments = exchange.requester.headers, exchange.params.arguments
-        if not arguments and PARAMETER not in "\n".join(headers):
-            return
-        try:
-            tool = await tools.find(exchange, exchange.params.name)
-            wanted = tool.parameters() if tool is not None else ()
-        except Exception as error:
-            name = clipped(exchange.params.name, 100)
-            exchange.connection.log_limited(logging.ERROR, _UNCHECKED, name, clipped(str(error)))
-            return
-        for parameter in wanted:
-            _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
-
-
+MAX_TOOLS: Final = 10_000
+"""How many tools are remembered, the last listed ones."""
 _UNCHECKED: Final = "the headers of calls of tool %s are not checked: %s"
-
-
-def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
-    where = f"{'.'.join(parameter.path)} in the arguments"
-    text = None if value is None else parameter.text_of(value)
-    if header is None:
-        if text is not None:
-            raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} is missing, but there is {where}")
-        return
-    try:
-        decoded = decode(header)
-    except ValueError as error:
-        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} {error}") from None
-    if text is None or not parameter.matches(decoded, value):
-        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} differs from {where}")
 
 
 class ModernStream(Stream):
@@ -149,6 +66,9 @@ class ModernEndpoint(Owner):
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._streams: set[Stream] = set()
+        # The schemas of tools until they are read, and then the parameters that headers repeat; by revision and name.
+        self._tools: dict[tuple[str, str], Any] = {}
+        self._listing = asyncio.Lock()
 
     @property
     def is_ready(self) -> bool:
@@ -160,7 +80,7 @@ class ModernEndpoint(Owner):
         async with self._starting:
             if not self.is_ready:
                 self.connection, self._requesters = await start_stateless(
-                    self, *self._servers, settings=self._for_all, middleware=[ParameterHeaders()]
+                    self, *self._servers, settings=self._for_all, install=self._learn_tools
                 )
                 self._loop = asyncio.get_running_loop()
 
@@ -169,11 +89,29 @@ class ModernEndpoint(Owner):
             options, max_in_flight=self.shared.limits.max_requests, max_waiting=self.shared.limits.max_streams
         )
 
-    def requester(self, request: Request, headers: Mapping[str, str], sender: Sender) -> Requester:
+    def _learn_tools(self, connection: Connection) -> None:
+        """Remember the tools in each list that the server's handler returns."""
+        revision, own = connection.requester.revision, connection.handler(TOOLS_LIST)
+        method = connection.requester.method(TOOLS_LIST)
+
+        async def list_tools(params: Any, ctx: Context[Any]) -> Any:
+            assert own is not None
+            page = await own(params, ctx)
+            for tool in getattr(page, "tools", ()):
+                self._tools.pop((revision, tool.name), None)
+                self._tools[revision, tool.name] = tool.input_schema
+            while len(self._tools) > MAX_TOOLS:
+                del self._tools[next(iter(self._tools))]
+            return page
+
+        if own is not None and method is not None:
+            connection.handle(method, list_tools)
+
+    async def requester(self, request: Request, headers: Mapping[str, str], sender: Sender) -> Requester:
         """Return the sender of a request, after comparing the headers of its POST with its body.
 
         The header with the revision is checked first, and the others only for a supported revision: their meaning in
-        others is unknown.
+        others is unknown. Headers that repeat arguments of a tool are compared as the tool's ``inputSchema`` requires.
 
         Raises:
             PeerError: they do not match, or the sender information is not valid.
@@ -192,7 +130,51 @@ class ModernEndpoint(Owner):
             repeated = found[0].named
         if repeated and isinstance(name := (request.params or {}).get(repeated), str):
             _check_name(headers.get(mirrored.NAME), repeated, name)
-        return requester._replace(address=sender.address, headers=headers)
+        requester = requester._replace(address=sender.address, headers=headers)
+        if request.method == TOOLS_CALL:
+            await self._check_arguments(request.params or {}, requester, sender)
+        return requester
+
+    async def _check_arguments(self, params: Mapping[str, Any], requester: Requester, sender: Sender) -> None:
+        name, arguments, headers = params.get("name"), params.get("arguments"), requester.headers
+        if not isinstance(name, str) or not (arguments or PARAMETER in "\n".join(headers)):
+            return
+        known = requester.revision, name
+        if known not in self._tools:
+            await self._list_tools(known, params, requester, sender)
+        schema: Any = self._tools.get(known, ())
+        wanted: tuple[Parameter, ...] = schema if schema.__class__ is tuple else ()
+        if schema is not wanted:
+            try:
+                wanted = parameters(schema.model_dump(mode="json"))
+            except ValueError as error:
+                self._report(name, error)
+            self._tools[known] = wanted
+        for parameter in wanted:
+            _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
+
+    async def _list_tools(
+        self, known: tuple[str, str], params: Mapping[str, Any], requester: Requester, sender: Sender
+    ) -> None:
+        """Ask the server's handler for its tools, on behalf of the sender of a call."""
+        connection, method = self.connection, requester.method(TOOLS_LIST)
+        if not isinstance(method, RequestMethod) or method.params is None:
+            return
+        exchange = Exchange.of(
+            connection, method, None, Way.RECEIVED, requester, on_behalf_of=sender.principal, given=dict(params)
+        )
+        token = CURRENT.set(exchange)
+        try:
+            async with self._listing:
+                if known not in self._tools:
+                    await read_pages(exchange, method, lambda page: None)
+        except Exception as error:
+            self._report(known[1], error)
+        finally:
+            CURRENT.reset(token)
+
+    def _report(self, tool: str, error: Exception) -> None:
+        self.connection.log_limited(logging.ERROR, _UNCHECKED, clipped(tool, 100), clipped(str(error)))
 
     def stream(self, sender: Sender) -> ModernStream:
         """Create the stream of a POST."""
@@ -238,3 +220,18 @@ def _check_name(header: str | None, repeated: str, named: str) -> None:
 def _mismatch(name: str, header: str | None, body: str) -> PeerError:
     reason = f"the header {name} is {'missing' if header is None else repr(header[:64])}"
     return PeerError(modern.HEADER_MISMATCH, f"{reason}, but {body}")
+
+
+def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
+    where = f"{'.'.join(parameter.path)} in the arguments"
+    text = None if value is None else parameter.text_of(value)
+    if header is None:
+        if text is not None:
+            raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} is missing, but there is {where}")
+        return
+    try:
+        decoded = decode(header)
+    except ValueError as error:
+        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} {error}") from None
+    if text is None or not parameter.matches(decoded, value):
+        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} differs from {where}")
