@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         asgi_app,
         connect_http,
         connect_sse,
-        sse_app,
     )
     from mcp_runtime.core.transports.memory import connect_memory
     from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
     from mcp_runtime.middleware.validate import Validate
     from mcp_runtime.sealed import InputState, SpentStates
     from mcp_runtime.tools import ToolArgumentError, ToolDrift, ToolError, ToolOutputError, ToolRefused, UnknownTool
-    from mcp_runtime.web_server import serve_http
+    from mcp_runtime.web_server import serve_http, sse_app
 else:
     __getattr__, __dir__ = door(
         "mcp_runtime",
@@ -97,7 +96,7 @@ else:
             "core.server": "requires requires_scopes",
             "core.settings": "ClientOptions ServerOptions Suspended",
             "core.stub": "CallOptions open_any",
-            "core.transports.http": "HttpLimits HttpServerOptions asgi_app connect_http connect_sse sse_app",
+            "core.transports.http": "HttpLimits HttpServerOptions asgi_app connect_http connect_sse",
             "core.transports.memory": "connect_memory",
             "core.transports.stdio": "connect_stdio serve_stdio",
             "extensions.binding": "ExtensionBinding",
@@ -110,7 +109,7 @@ else:
             "middleware.validate": "Validate",
             "sealed": "InputState SpentStates",
             "tools": "ToolArgumentError ToolDrift ToolError ToolOutputError ToolRefused UnknownTool",
-            "web_server": "serve_http",
+            "web_server": "serve_http sse_app",
         },
     )
 

@@ -15,7 +15,8 @@ from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.http import HttpLimits, connect_sse, sse_app
+from mcp_runtime.core.transports.http import HttpLimits, connect_sse
+from mcp_runtime.web_server import sse_app
 from soak import over_http
 from soak.over_http import CONCURRENT, connect, cut, echo_all
 from soak.scale import SEED, scaled

@@ -1,15 +1,20 @@
-"""A program that serves an endpoint over HTTP: uvicorn, a health page, and a shutdown that lets calls finish."""
+"""Serving over HTTP beyond the endpoint itself.
+
+`serve_http` is a program: uvicorn, a health page, and a shutdown that lets calls finish. `sse_app` is the endpoint of
+HTTP+SSE, the transport of 2024-11-05.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack
 
 from mcp_runtime.core.functions import refuse_unknown
-from mcp_runtime.core.transports.http import HttpServerOptions, asgi_app, http_extra
+from mcp_runtime.core.transports.http import HttpServerOptions, SseServerOptions, asgi_app, http_extra
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
+    from mcp_runtime.web_server.sse import SseApp
 
-__all__ = ["serve_http"]
+__all__ = ["serve_http", "sse_app"]
 
 
 def serve_http(
@@ -47,10 +52,29 @@ def serve_http(
     """
     refuse_unknown(options, {*HttpServerOptions.__optional_keys__, *(serve_http.__kwdefaults__ or ())})
     with http_extra():
-        from mcp_runtime.core.transports.http.server.sse import SseApp
         from mcp_runtime.web_server.serving import Site, check_address, run
+        from mcp_runtime.web_server.sse import SseApp
 
     check_address(host, port, options.get("hosts") is not None)
     old = (SseApp(servers, options), sse) if sse else None
     site = Site(asgi_app(*servers, **options), path, health, old, shows_sessions=shows_sessions)
     run(site, host=host, port=port, grace=grace, started=started)
+
+
+def sse_app(*servers: "ServerHandlers", **options: Unpack[SseServerOptions]) -> "SseApp":
+    """Create an ASGI application for clients of 2024-11-05 with their HTTP+SSE transport, which is deprecated.
+
+    It answers every path routed to it, in any revision with a handshake. Offer it next to `asgi_app`, at another path,
+    only for clients that cannot be updated.
+
+    Args:
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
+        options: see `SseServerOptions`.
+
+    Raises:
+        TypeError, ValueError: as for `asgi_app`.
+    """
+    from mcp_runtime.web_server.sse import SseApp
+
+    refuse_unknown(options, SseServerOptions.__optional_keys__)
+    return SseApp(servers, options)

@@ -21,7 +21,8 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from mcp_runtime.core.connection.background import begin
-from mcp_runtime.core.transports.http.server.checks import REMEMBERED, is_framed
+from mcp_runtime.core.transports.http.server.access import REMEMBERED
+from mcp_runtime.core.transports.http.server.asgi import is_framed
 
 _CLOSE: Final = (b"connection", b"close")
 MAX_PIPELINED: Final = 16

@@ -17,12 +17,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.protocol.jsonrpc import dump
+from mcp_runtime.core.transports.http.server.access import LOOPBACK, without_port
 from mcp_runtime.core.transports.http.server.app import HttpApp
-from mcp_runtime.core.transports.http.server.asgi import HttpRequest, Receive, Scope, Send
-from mcp_runtime.core.transports.http.server.checks import LOOPBACK, is_framed, without_port
-from mcp_runtime.core.transports.http.server.sse import SseApp
+from mcp_runtime.core.transports.http.server.asgi import HttpRequest, Receive, Scope, Send, is_framed
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 from mcp_runtime.core.transports.process import Ending
+from mcp_runtime.web_server.sse import SseApp
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The addresses that only this machine can reach."""
@@ -71,7 +71,7 @@ class Site:
         self._health = health
         self._shows_sessions = shows_sessions
         self._endpoints: dict[str, HttpApp | SseApp] = {path: endpoint}
-        self._metadata = endpoint.metadata_paths
+        self._metadata = frozenset[str]() if endpoint.auth is None else endpoint.auth.paths
         if sse is not None:
             self._endpoints[sse[1]] = sse[0]
 

@@ -10,7 +10,8 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.auth import Bearer, InvalidToken, Principal
-from mcp_runtime.core.transports.http import asgi_app, sse_app
+from mcp_runtime.core.transports.http import asgi_app
+from mcp_runtime.web_server import sse_app
 from support.http import BOTH, SESSION, call, hello, raw_client, request
 from support.http_modern import called, modern_client
 from support.http_server import chatty

@@ -8,7 +8,8 @@ from typing import Any
 import httpx2
 
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.core.transports.http import asgi_app, sse_app
+from mcp_runtime.core.transports.http import asgi_app
+from mcp_runtime.web_server import sse_app
 from support.http import EVENTS, SESSION, browser, hello, messages_of, raw_client, request, served
 from support.http_modern import asked, headers_for
 from support.http_server import chatty

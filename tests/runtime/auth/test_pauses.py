@@ -9,10 +9,11 @@ from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_runtime.auth import OAuth
 from mcp_runtime.core.connection.timers import Deadlines
 from mcp_runtime.core.errors import AuthorizationError
-from mcp_runtime.core.transports.http import connect_http, connect_sse, sse_app
+from mcp_runtime.core.transports.http import connect_http, connect_sse
 from mcp_runtime.core.transports.http.client import streamable
 from mcp_runtime.core.transports.http.client.signing import Patience
 from mcp_runtime.testing import Issuer
+from mcp_runtime.web_server import sse_app
 from support.protected import Protected, duration, protected
 
 

@@ -11,8 +11,9 @@ from mcp_runtime.auth import MemoryStore, OAuth, Registered
 from mcp_runtime.core.errors import AuthorizationError, ConnectionClosed
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.http import connect_http, connect_sse, sse_app
+from mcp_runtime.core.transports.http import connect_http, connect_sse
 from mcp_runtime.testing import Issuer
+from mcp_runtime.web_server import sse_app
 from support.protected import Protected, duration, protected
 
 WRITE = b'"kind":"white"'

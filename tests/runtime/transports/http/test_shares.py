@@ -10,9 +10,10 @@ import httpx2
 import pytest
 
 from mcp_runtime.core.settings import ServerOptions, Suspended
-from mcp_runtime.core.transports.http import HttpLimits, asgi_app, sse_app
-from mcp_runtime.core.transports.http.server.checks import Places
+from mcp_runtime.core.transports.http import HttpLimits, asgi_app
+from mcp_runtime.core.transports.http.server.access import Places
 from mcp_runtime.middleware.rate_limit import RateLimit
+from mcp_runtime.web_server import sse_app
 from support.http import BOTH, SESSION, RawClient, call, hello, request, served
 from support.http_modern import MODERN, ModernClient, called, meta
 from support.http_server import chatty

@@ -11,7 +11,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
 from mcp_bindings import v2026_07_28
-from mcp_runtime.core.transports.http import HttpLimits, sse_app
+from mcp_runtime.core.transports.http import HttpLimits
+from mcp_runtime.web_server import sse_app
 from support.http import browser, call, hello, raw_client, request, served
 from support.http_server import chatty
 from support.own import own

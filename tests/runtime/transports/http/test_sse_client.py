@@ -17,7 +17,8 @@ from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.http import HttpLimits, connect_sse, sse_app
+from mcp_runtime.core.transports.http import HttpLimits, connect_sse
+from mcp_runtime.web_server import sse_app
 from support.cut_off import Talk, open_talk
 from support.http import browser, served
 from support.http_server import chatty

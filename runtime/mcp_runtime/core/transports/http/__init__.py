@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mcp_runtime.core.transports.http.client.endpoint import HttpClientOptions
     from mcp_runtime.core.transports.http.client.posting import SseClientOptions
     from mcp_runtime.core.transports.http.server.app import HttpApp
-    from mcp_runtime.core.transports.http.server.sse import SseApp
 
 __all__ = [
     "Event",
@@ -43,7 +42,6 @@ __all__ = [
     "asgi_app",
     "connect_http",
     "connect_sse",
-    "sse_app",
 ]
 
 
@@ -92,25 +90,6 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
     transport = HttpClientTransport(url, **options)
     async with aclosing(Peer(transport, transport.older)) as peer:
         yield peer
-
-
-def sse_app(*servers: "ServerHandlers", **options: Unpack[SseServerOptions]) -> "SseApp":
-    """Create an ASGI application for clients of 2024-11-05 with their HTTP+SSE transport, which is deprecated.
-
-    It answers every path routed to it, in any revision with a handshake. Offer it next to `asgi_app`, at another path,
-    only for clients that cannot be updated.
-
-    Args:
-        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
-        options: see `SseServerOptions`.
-
-    Raises:
-        TypeError, ValueError: as for `asgi_app`.
-    """
-    from mcp_runtime.core.transports.http.server.sse import SseApp
-
-    refuse_unknown(options, SseServerOptions.__optional_keys__)
-    return SseApp(servers, options)
 
 
 @asynccontextmanager

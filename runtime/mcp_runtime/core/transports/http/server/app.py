@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.core.connection.calls import Pool
@@ -13,9 +14,11 @@ from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.jsonrpc import Fault, Message
 from mcp_runtime.core.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
-from mcp_runtime.core.transports.http.server.access import Application, HttpServerOptions
+from mcp_runtime.core.transports.http.server.access import REMEMBERED, Application, HttpServerOptions
 from mcp_runtime.core.transports.http.server.asgi import (
+    EVENTS,
     HIGH_WATER,
+    JSON,
     SESSION,
     VERSION,
     Headers,
@@ -23,7 +26,6 @@ from mcp_runtime.core.transports.http.server.asgi import (
     TooLarge,
     texts_of,
 )
-from mcp_runtime.core.transports.http.server.checks import EITHER, ONLY_EVENTS, check_accept, check_content_type
 from mcp_runtime.core.transports.http.server.modern import ModernEndpoint, ModernStream
 from mcp_runtime.core.transports.http.server.outlet import Shared, until_expired, watch
 from mcp_runtime.core.transports.http.server.sessions import ASSUMED, HttpSession, Sessions, method_of, missing_before
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
 
 _MARK: Final = modern.VERSION.encode()
+EITHER: Final = (JSON.decode(), EVENTS.decode())
+"""The media types of the answer to a POST."""
+ONLY_EVENTS: Final = (EVENTS.decode(),)
+"""The media type of the answer to a GET."""
 METHODS: Final = ("GET", "POST", "DELETE")
 """The methods of an endpoint with sessions; without them it accepts POST only."""
 
@@ -112,7 +118,7 @@ class HttpApp(Application):
             if last := headers.get(b"last-event-id"):
                 stream, after = await session.find(last.decode("latin-1"))
             if stream.lacks(needed := session.needed_by(stream), sender.principal):
-                raise self._access.lacking(sorted(needed))
+                raise self.lacking(sorted(needed))
             stream.principal = sender.principal
             with session, until_expired(stream, Stream.end_response):
                 await pump(stream, request, self._quiet, after=after)
@@ -139,8 +145,8 @@ class HttpApp(Application):
                     session = self.sessions.named(headers, request.sender)
             await request.respond(refusal.status, _skipped(refusal, session), headers=refusal.headers)
             return
-        if self._access.auth is not None:
-            self._access.check(request.sender.principal, body)
+        if self.auth is not None:
+            self.check_scopes(request.sender.principal, body)
         if not self._requests.take(peer):
             raise Refusal(Case.REQUESTS)
         try:
@@ -249,7 +255,7 @@ class HttpApp(Application):
             refused = stream.sole
             stream.finish()
             if outcome.scopes:
-                raise self._access.lacking(outcome.scopes)
+                raise self.lacking(outcome.scopes)
             if outcome.is_accepted and refused is None:
                 await request.respond(Case.ACCEPTED.status)
             else:
@@ -312,7 +318,7 @@ class HttpApp(Application):
                 return
             status = stream.statuses.get(stream.code, Case.ANSWERED.status)
             if stream.lacking and stream.code:
-                status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
+                status, headers = Case.SCOPES.status, [*headers, *self.forbids(stream.lacking)]
             # A long answer counts as unread until it is written.
             size = len(answer) if len(answer) > HIGH_WATER else 0
             if size and not stream.unread.take(request.sender.peer, size):
@@ -336,3 +342,36 @@ def _skipped(refusal: TooLarge, session: HttpSession | None) -> bytes:
     error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, refusal.reason, refusal.start, refusal.end)
     id_ = None if error.is_answer else error.id
     return jsonrpc.write_error(id_, error.code, error.reason, null_id=False)
+
+
+def check_content_type(headers: Headers) -> None:
+    """Check that a body is JSON.
+
+    Raises:
+        Refusal: it is not.
+    """
+    given = headers.get(b"content-type")
+    if given != JSON and (given or b"").partition(b";")[0].strip().lower() != JSON:
+        raise Refusal(Case.CONTENT_TYPE)
+
+
+def check_accept(headers: Headers, wanted: tuple[str, ...]) -> None:
+    """Check that a client accepts all media types that the answer may have.
+
+    Raises:
+        Refusal: it does not.
+    """
+    if not _accepts(headers.get(b"accept", b""), wanted):
+        raise Refusal(Case.ACCEPT, " and ".join(wanted))
+
+
+@lru_cache(REMEMBERED)
+def _accepts(given: bytes, wanted: tuple[str, ...]) -> bool:
+    parts = given.decode("latin-1").lower().split(",")
+    ranges = {part.partition(";")[0].strip() for part in parts if not _is_excluded(part)}
+    return all(ranges & {type_, f"{type_.partition('/')[0]}/*", "*/*"} for type_ in wanted)
+
+
+def _is_excluded(part: str) -> bool:
+    """Whether a client refuses a media range (RFC 9110, 12.4.2)."""
+    return any(parameter.strip() in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in part.split(";")[1:])

@@ -1,11 +1,11 @@
 """ASGI without a framework: a request with its headers, its body and its response, and how long each may take."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, MutableMapping
 from contextlib import nullcontext
 from contextvars import Context
 from itertools import chain
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.requester import Principal
@@ -132,6 +132,9 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 JSON: Final = b"application/json"
 EVENTS: Final = b"text/event-stream"
 
+_CHUNKED: Final = (b"transfer-encoding", b"chunked")
+_FRAMING: Final = (b"transfer-encoding", b"content-length")
+
 SESSION: Final = b"mcp-session-id"
 VERSION: Final = b"mcp-protocol-version"
 
@@ -142,6 +145,15 @@ Headers: TypeAlias = dict[bytes, bytes]
 def texts_of(headers: Headers) -> dict[str, str]:
     """Return headers as handlers see them."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+
+
+def is_framed(headers: Iterable[tuple[bytes, bytes]], version: str) -> bool:
+    """Return whether all recipients of a request agree on where its body ends.
+
+    Its only transfer coding is chunked, and there is no length beside it (RFC 9112, 6.1 and 6.3).
+    """
+    given = [(name, value.strip(b" \t").lower()) for name, value in headers if name in _FRAMING]
+    return (b"transfer-encoding" not in dict(given)) or (given == [_CHUNKED] and version != "1.0")
 
 
 class Sender(NamedTuple):
@@ -159,6 +171,35 @@ class Sender(NamedTuple):
     def peer(self) -> str | None:
         """The name that limits per client use: the principal, or else the address."""
         return self.address if self.principal is None else self.principal.key
+
+
+class Protection(Protocol):
+    """What an endpoint needs of its authorization; `mcp_runtime.Bearer` has it."""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes that every request needs."""
+        ...
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of its metadata."""
+        ...
+
+    async def metadata_app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send its metadata (RFC 9728): ASGI's `scope`, `receive` and `send`."""
+        ...
+
+    async def verify(self, token: str, address: str | None = None) -> Principal:
+        """Return the sender of a request, given its `token` and the address that it comes from.
+
+        Raises InvalidToken, or AuthorizationError for now.
+        """
+        ...
+
+    def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
+        """Return a ``WWW-Authenticate`` header."""
+        ...
 
 
 class Disconnected(Exception):

@@ -12,8 +12,8 @@ from mcp_runtime.core.handshake.server import by_era, start_session
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.transports.http.server.access import Application, SseServerOptions
+from mcp_runtime.core.transports.http.server.app import ONLY_EVENTS, check_accept, check_content_type
 from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Scope, Sender, TooLarge, texts_of
-from mcp_runtime.core.transports.http.server.checks import ONLY_EVENTS, check_accept, check_content_type
 from mcp_runtime.core.transports.http.server.outlet import Outlet, Shared, until_expired
 from mcp_runtime.core.transports.http.server.sessions import ID_BYTES, HttpSession, method_of, oldest_unused
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
@@ -197,7 +197,7 @@ class SseApp(Application):
             # Its sender gets the error on the stream too.
             session.receiver.message_refused(refusal.reason, session, refusal.start, refusal.end)
             raise
-        self._access.check(sender.principal, body)
+        self.check_scopes(sender.principal, body)
         if self.is_stopping and _is_call(body):
             raise Refusal(Case.STOPPING)
         if not self._posts.take(sender.peer):
@@ -209,7 +209,7 @@ class SseApp(Application):
         if session.is_closed:
             raise Refusal(Case.NO_STREAM)
         if outcome.scopes:
-            raise self._access.lacking(outcome.scopes)
+            raise self.lacking(outcome.scopes)
         if session.connection.state is not State.NEW:
             self._silent.end(session)
         if outcome.is_accepted:
