@@ -223,7 +223,7 @@ class TestClient:
         changes = await client.listen(tools=True)
         errors: list[Any] = []
         client.connection.on_error(errors.append)
-        id_ = next(iter(client.connection.inbound.subscriptions.open))
+        id_ = next(iter(client.connection.inbound.notifications.subscriptions.open))
         result = {"resultType": "complete", "_meta": {f"{PREFIX}subscriptionId": id_}}
         if how != "cancelled":
             there.send(message(id=id_, result=result))

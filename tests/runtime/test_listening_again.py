@@ -124,7 +124,7 @@ async def test_a_subscription_ended_by_the_server_is_renewed() -> None:
     shop = Shop()
     async with listening(shop.opens, tools=True, pause=0.001) as changes:
         client, _ = await anext(changes)
-        id_ = next(iter(client.connection.inbound.subscriptions.open))
+        id_ = next(iter(client.connection.inbound.notifications.subscriptions.open))
         client.connection.outbound.end(id_)
         again, change = await anext(changes)
         assert again is not client and change == TOOLS and shop.opened == 2

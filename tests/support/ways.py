@@ -103,7 +103,7 @@ WAYS: Final = (
     Way("subscription", steps.subscribes, shows=""),
     Way("batch", steps.batches),
     Way("call without a session", steps.without_session, serve=_sessionless),
-    Way("HTTP+SSE", steps.over_sse, ("core/transports/http/server/sse.py:SseSession.take",), serve=_sse),
+    Way("HTTP+SSE", steps.over_sse, ("web_server/sse.py:SseSession.take",), serve=_sse),
     Way("vendor request", steps.vendor),
     Way("vendor notification", steps.notifies, shows=""),
     Way("modern call", steps.modern),

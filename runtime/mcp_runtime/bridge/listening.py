@@ -121,10 +121,10 @@ async def listen_in_session(connection: Connection, areas: Sequence[str], resour
         areas: the lists to watch.
         resources: the URIs of resources to watch.
     """
-    streams: _Sessions | None = connection.inbound.subscriptions
+    streams: _Sessions | None = connection.inbound.notifications.subscriptions
     if streams is None:
         streams = _Sessions(connection)
-        connection.inbound.take_tagged(streams)
+        connection.inbound.notifications.take_tagged(streams)
     declared = connection.declared[Side.SERVER]
     known = [area for area in areas if declares(declared, f"{area}.listChanged")]
     subscription = _InSession(streams, frozenset(known), asyncio.get_running_loop().create_future())

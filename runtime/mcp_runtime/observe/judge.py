@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from mcp_runtime.core.binding import Binding
-from mcp_runtime.core.connection.checks import check_gated
+from mcp_runtime.core.connection.inbound import check_gated
 from mcp_runtime.core.connection.requester import Answers, Requester
 from mcp_runtime.core.connection.results import Results
 from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, clipped

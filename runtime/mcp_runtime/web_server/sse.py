@@ -79,8 +79,6 @@ class SseStream(Stream):
         endpoint: where the client posts its messages.
     """
 
-    __slots__ = ("_endpoint",)
-
     def __init__(self, owner: SseSession, endpoint: bytes) -> None:
         super().__init__(owner, 0, owner.sender)
         self._endpoint = endpoint

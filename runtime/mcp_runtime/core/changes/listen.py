@@ -102,7 +102,7 @@ class Subscription:
     def _end(self, ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
             ended.exception()  # raised to the reader, if there is one
-        self._connection.inbound.subscriptions.open.pop(self._id, None)
+        self._connection.inbound.notifications.subscriptions.open.pop(self._id, None)
         self._stream.close()
 
     async def aclose(self) -> None:
@@ -191,10 +191,10 @@ async def listen(
     asked: dict[str, Any] = {f"{area}ListChanged": True for area in areas} | dict(more or {})
     if resources:
         asked["resourceSubscriptions"] = list(resources)
-    streams: _Streams | None = connection.inbound.subscriptions
+    streams: _Streams | None = connection.inbound.notifications.subscriptions
     if streams is None:
         streams = _Streams(connection)
-        connection.inbound.take_tagged(streams)
+        connection.inbound.notifications.take_tagged(streams)
     params = method.params.build({"notifications": asked, "_meta": dict(connection.request_meta())})
     id_, ended = connection.outbound.open(method, params)
     subscription = streams.open[id_] = Subscription(connection, id_, ended, is_read=is_read)

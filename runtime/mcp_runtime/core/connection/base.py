@@ -68,7 +68,7 @@ class BaseConnection(Caller):
         self.session = Session(side, new_call)
         self.requester = Requester(side=side, reader=self.reader("MCP"), answers=Answers())
         self.end = OPEN
-        transport.connection = self
+        transport.connection, transport.calls = self, {}
         self._error_hooks: list[ErrorHook] = []
         self._trace = _open_trace(limits.trace)
         traced = None if self._trace is None else partial(self.trace, Way.SENT)

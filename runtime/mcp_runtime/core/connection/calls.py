@@ -14,8 +14,10 @@ from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.method import AnyMethod, AnyRequest, WireType
 from mcp_runtime.core.options import CallOptions, Limits, Progress
 from mcp_runtime.core.protocol.dispatch import NEVER, Action, Batch, ReceivedCall, SentCall
-from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Id, Notification, Request, meta_of, progress_token
+from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Id, Notification, Request, meta_of
 
+ENDS: Final = (KeyboardInterrupt, SystemExit)
+"""Exceptions that end the program, not only a handler."""
 LIGHT: Final = 4096
 """Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
 _VALUE: Final = 64
@@ -184,8 +186,9 @@ class Call(ReceivedCall):
         self.scopes: frozenset[str] = NO_SCOPES
         self.batch = batch
         self.book, self.action = book, action
-        params = None if book is None else message.params
-        self.token = None if params is None or "_meta" not in params else progress_token(params)
+        meta: Any = None if book is None or message.params is None else message.params.get("_meta")
+        token: Any = meta.get("progressToken") if meta.__class__ is dict else None
+        self.token = token if token.__class__ is int or token.__class__ is str else None
         self.progress = None
         self.is_modern = self.has_wrong_progress = self.is_cancelled = False
         self.is_open = message.__class__ is Request
@@ -293,14 +296,6 @@ class Call(ReceivedCall):
 
 CURRENT: Final[ContextVar[Call | None]] = ContextVar("mcp_exchange", default=None)
 """The message being handled; tasks and `asyncio.to_thread` inherit it."""
-
-
-class TaggedStreams(Protocol):
-    """Receives the notifications that name the request of this side to which they belong."""
-
-    def take(self, received: Call) -> None:
-        """Process a notification, if it belongs to such a request."""
-        ...
 
 
 class Pending(SentCall):

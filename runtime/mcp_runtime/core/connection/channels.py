@@ -190,4 +190,4 @@ class Channels:
         for channel in self._kept:
             for call in channel.calls.values():
                 call.book = None
-            channel.calls.clear()
+            channel.calls = {}

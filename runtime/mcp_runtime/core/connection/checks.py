@@ -6,11 +6,11 @@ from copy import copy, deepcopy
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.results import Results, Resume, WrongResult
+from mcp_runtime.core.connection.results import Results, Resume, WrongResult, read
 from mcp_runtime.core.errors import (
     AuthorError,
     MethodNotImplemented,
@@ -28,7 +28,7 @@ from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.capabilities import declarer, put
 from mcp_runtime.core.protocol.jsonrpc import Result, parse
 from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
-from mcp_runtime.core.protocol.rules import ARRIVING, broken_error
+from mcp_runtime.core.protocol.rules import broken_error
 
 T = TypeVar("T")
 _META: Final = {"meta"}  # not a frozenset, which pydantic converts each time
@@ -66,32 +66,6 @@ class RequestMeta:
         """Return the same params with a `_meta` of their own, for code that may change it."""
         is_shared = getattr(params, "meta", None) is self.model
         return params.model_copy(update={"meta": copy(self.model)}) if is_shared else params
-
-
-def params_of(method: AnyMethod, received: Call) -> Any:
-    """Return the typed params of a message; None if it has none.
-
-    Raises:
-        RemoteProtocolError: they are not valid.
-    """
-    params, requester = received.message.params, received.requester
-    if method.params is None or (params is None and not method.params_required):
-        return None
-    given, wire = params or {}, requester.wire
-    if wire is not None:
-        given = wire.incoming(method, "params", given, received.text, requester.reader)
-    found = read(method.params, given, method, requester)
-    if method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
-        raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
-    return found
-
-
-def read(type_: WireType[T], value: dict[str, Any], method: AnyMethod, requester: Requester) -> T:
-    """Return a part of a received message as its type, like `Reader.read`, whose work is only needed if it is wrong."""
-    try:
-        return type_.validate(value)
-    except ValidationError as error:
-        return requester.reader.repaired(type_, value, method.name, error)
 
 
 def read_result(
@@ -132,24 +106,6 @@ def read_result(
     return read(type_, found, method, requester), resume, is_extension
 
 
-def check_gated(method: AnyMethod, params: Mapping[str, Any], requester: Requester) -> None:
-    """Refuse properties whose capability this side did not declare.
-
-    A request for a task is ignored instead, as the specification requires (2025-11-25, basic/utilities/tasks).
-
-    Raises:
-        RemoteProtocolError: there is such a property.
-    """
-    for member, path in method.gated.items():
-        if params.get(member) is None or member == "task":
-            continue
-        if not requester.is_open(path, requester.side.other):
-            reason = f"needs the capability {path}, which was not declared"
-            raise RemoteProtocolError(
-                revision=requester.revision, method=method.name, pointer=f"/{member}", reason=reason
-            )
-
-
 def check_capabilities(method: AnyMethod, params: Any, requester: Requester) -> None:
     """Check the capabilities that an outgoing message needs.
 
@@ -180,15 +136,6 @@ def _gated(method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, 
         for attribute, field in params.__pydantic_fields__.items()
         if (wire_name := field.alias or attribute) in method.gated
     )
-
-
-def is_served(method: AnyMethod, requester: Requester) -> bool:
-    """Whether the requester may send a request: its revision has it, and its capability was declared."""
-    wire = requester.wire
-    if wire is not None and not wire.has(method):
-        return False
-    sent = method if wire is None else wire.spoken(method)
-    return sent.direction is not Direction.EMBEDDED and (not method.capability or method.name in requester.may_receive)
 
 
 def is_embedded(method: AnyMethod, requester: Requester) -> bool:

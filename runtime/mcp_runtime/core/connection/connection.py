@@ -392,7 +392,7 @@ class Connection(BaseConnection):
             method: a record of the `methods` module of the revision's package.
             limit: how many notifications are buffered for a slow reader; the oldest are dropped and counted.
         """
-        stream = self.inbound.stream(method, limit)
+        stream = self.inbound.notifications.stream(method, limit)
         if self.closed_because is not None:
             stream.close()
         return stream

@@ -2,28 +2,51 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextvars import Context, copy_context
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from mcp_runtime.core.connection.background import never_ran
 from mcp_runtime.core.connection.base import OPEN, BaseConnection
-from mcp_runtime.core.connection.calls import CURRENT, LIGHT, AnyMiddleware, Call, ReservedBytes, TaggedStreams
-from mcp_runtime.core.connection.checks import UNAVAILABLE, check_gated, is_served, params_of, refusal
-from mcp_runtime.core.connection.notifications import NotificationQueue, NotificationStream, Reports
+from mcp_runtime.core.connection.calls import CURRENT, ENDS, LIGHT, AnyMiddleware, Call, ReservedBytes
+from mcp_runtime.core.connection.checks import UNAVAILABLE, refusal
+from mcp_runtime.core.connection.notifications import Notifications, Reports
 from mcp_runtime.core.connection.outbound import Outbound
-from mcp_runtime.core.connection.requester import Handler, Requester, ignore
-from mcp_runtime.core.connection.transport import ACCEPTED, MAX_UNREAD, Channel, Outcome, Verdict
+from mcp_runtime.core.connection.requester import Handler, Requester
+from mcp_runtime.core.connection.results import params_of
+from mcp_runtime.core.connection.transport import MAX_UNREAD, Channel
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
-from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod
+from mcp_runtime.core.method import AnyMethod, Direction, RequestMethod
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
 
-P = TypeVar("P")
 
-_ENDS = (KeyboardInterrupt, SystemExit)
-"""Exceptions that end the program, not only a handler."""
+def is_served(method: AnyMethod, requester: Requester) -> bool:
+    """Whether the requester may send a request: its revision has it, and its capability was declared."""
+    wire = requester.wire
+    if wire is not None and not wire.has(method):
+        return False
+    sent = method if wire is None else wire.spoken(method)
+    return sent.direction is not Direction.EMBEDDED and (not method.capability or method.name in requester.may_receive)
+
+
+def check_gated(method: AnyMethod, params: Mapping[str, Any], requester: Requester) -> None:
+    """Refuse properties whose capability this side did not declare.
+
+    A request for a task is ignored instead, as the specification requires (2025-11-25, basic/utilities/tasks).
+
+    Raises:
+        RemoteProtocolError: there is such a property.
+    """
+    for member, path in method.gated.items():
+        if params.get(member) is None or member == "task":
+            continue
+        if not requester.is_open(path, requester.side.other):
+            reason = f"needs the capability {path}, which was not declared"
+            raise RemoteProtocolError(
+                revision=requester.revision, method=method.name, pointer=f"/{member}", reason=reason
+            )
 
 
 class Inbound:
@@ -36,7 +59,7 @@ class Inbound:
         middleware: wraps every request and notification.
 
     Attributes:
-        subscriptions: receives the notifications that belong to a request of this side; None before the first.
+        notifications: those of the peer.
     """
 
     def __init__(
@@ -46,15 +69,12 @@ class Inbound:
         self._outbound = outbound
         self._reports = reports
         self._middleware = middleware
-        self.subscriptions: Any = None
-        self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
+        self._reserved = ReservedBytes(connection.limits.max_bytes)
+        self.notifications = Notifications(connection, self._reserved, middleware)
         self._running: dict[Call, None] = {}
         self._ending: dict[Call, None] = {}  # the cancelled ones among them
         self._queue: dict[Call, Context] = {}
         self._kept: dict[Call, None] = {}
-        # Created on demand: most connections are idle.
-        self._reserved: ReservedBytes | None = None
-        self._notification_queue: NotificationQueue | None = None
         self._waiting = 0
 
     @property
@@ -65,17 +85,6 @@ class Inbound:
     def runs(self, task: "asyncio.Task[Any] | None") -> bool:
         """Whether a task handles a request of the peer."""
         return any(task is call.task for call in self._running)
-
-    def stream(self, method: NotificationMethod[P], limit: int) -> NotificationStream[P]:
-        """Iterate over the params of the notifications of one method that arrive from now on."""
-        streams = self._streams.setdefault(method.name, (method, []))[1]
-        stream: NotificationStream[P] = NotificationStream(limit, self._connection.limits.max_bytes, streams.remove)
-        streams.append(stream)
-        return stream
-
-    def take_tagged(self, streams: TaggedStreams) -> None:
-        """Show all notifications to an object that dispatches those that belong to open requests."""
-        self.subscriptions = streams
 
     def take_request(self, call: Call) -> None:
         """Handle a request now, queue it, or refuse it."""
@@ -113,7 +122,7 @@ class Inbound:
 
     def _reserve(self, call: Call) -> bool:
         """Reserve memory for a request; return whether there is room."""
-        call.held = self._reserved_bytes().reserve(call.text, call.parts, call.requester.peer)
+        call.held = self._reserved.reserve(call.text, call.parts, call.requester.peer)
         return call.held is not None
 
     def lose(self, channel: Channel, reason: str) -> None:
@@ -182,52 +191,10 @@ class Inbound:
             params = jsonrpc.dump({"requestId": call.id, "reason": reason})
             connection.channels.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), channel)
 
-    def take_notification(self, call: Call) -> Outcome:
-        """Pass a notification to its handler and to the streams of its method."""
-        name, requester = call.name, call.requester
-        if self.subscriptions is not None:
-            self.subscriptions.take(call)
-        found = requester.answers.handlers.get(name)
-        streams = self._streams.get(name)
-        method = found[0] if found else streams[0] if streams else self._watched(name, requester)
-        if method is None or not requester.has(method):
-            return ACCEPTED
-        try:
-            params = params_of(method, call)
-        except RemoteProtocolError as error:
-            self._connection.report(error)
-            return Outcome(Verdict.REJECTED, jsonrpc.INVALID_PARAMS, str(error))
-        for stream in streams[1] if streams else ():
-            stream.put(params, len(call.text))
-        if found is None and not self._middleware:
-            return ACCEPTED
-        text = call.text
-        call.method, call.params, call.text = method, params, b""
-        self._notification_queue = self._notification_queue or NotificationQueue(
-            self._connection, self._reserved_bytes()
-        )
-        if self._notification_queue.take(
-            text, call.parts, call.requester.peer, partial(self._notified, call, found[1] if found else ignore)
-        ):
-            return ACCEPTED
-        dropped = self._connection.violation("too many notifications are waiting; this one was dropped", name)
-        self._connection.report(dropped)
-        return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, str(dropped))
-
-    def _reserved_bytes(self) -> ReservedBytes:
-        self._reserved = self._reserved or ReservedBytes(self._connection.limits.max_bytes)
-        return self._reserved
-
-    def _watched(self, name: str, requester: Requester) -> AnyMethod | None:
-        """Return a method that only middleware wants to see."""
-        binding = requester.binding
-        return binding.methods.get(name) if binding and self._middleware else None
-
     def end(self, reason: str, current: "asyncio.Task[Any] | None") -> None:
         """Cancel all tasks except the current one, since the connection has ended."""
         self._queue.clear()
-        if self._notification_queue is not None:
-            self._notification_queue.clear()
+        self.notifications.end()
         for call in self._kept:
             call.mark_cancelled(reason)
         self._kept.clear()
@@ -236,9 +203,6 @@ class Inbound:
                 self._cancel(call, reason)
             else:
                 call.mark_cancelled(reason)
-        for _, streams in self._streams.values():
-            for stream in tuple(streams):
-                stream.close()
 
     def _begin(self, call: Call) -> None:
         """Start the task of a request, unless it is refused or continues a suspended handler."""
@@ -254,9 +218,9 @@ class Inbound:
         if (state := given.get("requestState")) is not None and self._resumes(method, call, state):
             return
         try:
-            params = params_of(method, call)
             if method.gated:
                 check_gated(method, given, requester)
+            params = params_of(method, call)
         except RemoteProtocolError as error:
             self._connection.report(error)
             reason = f"{error.pointer or '/'}: {error.reason}"
@@ -314,7 +278,7 @@ class Inbound:
             result = await call.run(handler, self._middleware)
             method: Any = call.method  # which a handler may have replaced
             return self._outbound.results.encode(method, result, call.requester)
-        except (*_ENDS, asyncio.CancelledError):
+        except (*ENDS, asyncio.CancelledError):
             raise
         except BaseException as error:
             return error
@@ -341,15 +305,6 @@ class Inbound:
         else:
             self._channels.answer(call, outcome)
             await self._channels.drain_result(channel, len(outcome))
-
-    async def _notified(self, call: Call, handler: Handler) -> None:
-        CURRENT.set(call)
-        try:
-            await call.run(handler, self._middleware)
-        except (*_ENDS, asyncio.CancelledError):
-            raise
-        except BaseException as error:
-            self._connection.log_limited(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
 
     def _finished(self, call: Call) -> None:
         """Forget a request whose handler has ended, unless the request is kept open without it."""

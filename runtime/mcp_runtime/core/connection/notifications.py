@@ -8,19 +8,21 @@ with log messages: those over the limit are replaced instead of queued, and the 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from math import isfinite
-from typing import Any, Final, Generic, TypeAlias, TypeGuard, TypeVar, get_args
+from typing import Any, Final, Generic, TypeGuard, TypeVar, get_args
 
 from mcp_runtime.core.connection.base import BaseConnection
-from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes
-from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.calls import CURRENT, ENDS, LIGHT, AnyMiddleware, Call, ReservedBytes
+from mcp_runtime.core.connection.requester import Handler, Requester, ignore
+from mcp_runtime.core.connection.results import params_of
 from mcp_runtime.core.connection.timers import Gate
-from mcp_runtime.core.connection.transport import MAX_UNREAD, Channel
-from mcp_runtime.core.errors import ConnectionClosed, clipped
-from mcp_runtime.core.method import NotificationMethod, notification_of
+from mcp_runtime.core.connection.transport import ACCEPTED, MAX_UNREAD, Channel, Outcome, Verdict
+from mcp_runtime.core.errors import ConnectionClosed, RemoteProtocolError, clipped
+from mcp_runtime.core.method import AnyMethod, NotificationMethod, notification_of
 from mcp_runtime.core.options import LogLevel
+from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_MESSAGE
 
 P = TypeVar("P")
@@ -103,66 +105,111 @@ class NotificationStream(Generic[P]):
             self._waiter.set_result(None)
 
 
-Run: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
-
-
-class NotificationQueue:
-    """Runs the handlers of notifications, in order.
+class Notifications:
+    """Received notifications, and their handlers, which run in order.
 
     Args:
-        connection: its limits and background tasks.
+        connection: the connection they arrive on.
         reserved: the memory taken by the peer's messages.
+        middleware: wraps every notification.
+
+    Attributes:
+        subscriptions: receives the notifications that belong to a request of this side; None before the first.
     """
 
-    __slots__ = ("_connection", "_reserved", "_running", "_waiting")
-
-    def __init__(self, connection: BaseConnection, reserved: ReservedBytes) -> None:
-        self._connection = connection
-        self._reserved = reserved
+    def __init__(self, connection: BaseConnection, reserved: ReservedBytes, middleware: AnyMiddleware) -> None:
+        self._connection, self._reserved, self._middleware = connection, reserved, middleware
+        self.subscriptions: Any = None
+        self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._running = 0
-        self._waiting: deque[tuple[Run, Callable[[], None] | None, Context]] = deque()
+        self._waiting: dict[Call, tuple[Handler, Context]] = {}
 
-    def take(self, text: bytes, parts: int, peer: str | None, run: Run) -> bool:
-        """Run a handler now or later; return whether there is room.
+    def stream(self, method: NotificationMethod[P], limit: int) -> NotificationStream[P]:
+        """Iterate over the params of the notifications of one method that arrive from now on."""
+        streams = self._streams.setdefault(method.name, (method, []))[1]
+        stream: NotificationStream[P] = NotificationStream(limit, self._connection.limits.max_bytes, streams.remove)
+        streams.append(stream)
+        return stream
 
-        Args:
-            text: the message, or the batch that contains it.
-            parts: how many messages the text contains.
-            peer: the peer that sent it.
-            run: runs the handler.
-        """
+    def take_tagged(self, streams: Any) -> None:
+        """Show all notifications to an object whose `take` dispatches those that belong to open requests."""
+        self.subscriptions = streams
+
+    def receive(self, call: Call) -> Outcome:
+        """Pass a notification to its streams and its handler."""
+        name, requester = call.name, call.requester
+        if self.subscriptions is not None:
+            self.subscriptions.take(call)
+        found = requester.answers.handlers.get(name)
+        streams = self._streams.get(name)
+        method = found[0] if found else streams[0] if streams else self._watched(name, requester)
+        if method is None or not requester.has(method):
+            return ACCEPTED
+        try:
+            params = params_of(method, call)
+        except RemoteProtocolError as error:
+            self._connection.report(error)
+            return Outcome(Verdict.REJECTED, INVALID_PARAMS, str(error))
+        for stream in streams[1] if streams else ():
+            stream.put(params, len(call.text))
+        if found is None and not self._middleware:
+            return ACCEPTED
+        call.method, call.params = method, params
+        if self._take(call, found[1] if found else ignore):
+            return ACCEPTED
+        dropped = self._connection.violation("too many notifications are waiting; this one was dropped", name)
+        self._connection.report(dropped)
+        return Outcome(Verdict.REJECTED, INTERNAL_ERROR, str(dropped))
+
+    def _watched(self, name: str, requester: Requester) -> AnyMethod | None:
+        """Return a method that only middleware wants to see."""
+        binding = requester.binding
+        return binding.methods.get(name) if binding and self._middleware else None
+
+    def _take(self, call: Call, handler: Handler) -> bool:
+        """Run a handler now or later; return whether there is room."""
         limits = self._connection.limits
         has_turn = self._running < limits.max_in_flight
         if not has_turn and len(self._waiting) >= limits.max_queued:
             return False
-        held = None
-        if (len(text) > LIGHT or not has_turn) and (held := self._reserved.reserve(text, parts, peer)) is None:
-            return False
+        if len(call.text) > LIGHT or not has_turn:
+            call.held = self._reserved.reserve(call.text, call.parts, call.requester.peer)
+            if call.held is None:
+                return False
+        call.text = b""
         if has_turn:
-            self._begin(run, held)
+            self._begin(call, handler)
         else:
             # Run it in its own contextvars context, not in that of the handler that makes room for it.
-            self._waiting.append((run, held, copy_context()))
+            self._waiting[call] = handler, copy_context()
         return True
 
-    def clear(self) -> None:
-        """Drop the queued handlers."""
-        self._waiting.clear()
-
-    def _begin(self, run: Run, held: Callable[[], None] | None) -> None:
+    def _begin(self, call: Call, handler: Handler) -> None:
         self._running += 1
-        self._connection.background.spawn(self._take_turn(run, held))
+        self._connection.background.spawn(self._run(call, handler))
 
-    async def _take_turn(self, run: Run, held: Callable[[], None] | None) -> None:
+    async def _run(self, call: Call, handler: Handler) -> None:
+        CURRENT.set(call)
         try:
-            await run()
+            await call.run(handler, self._middleware)
+        except (*ENDS, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            self._connection.log_limited(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
         finally:
             self._running -= 1
-            if held is not None:
-                held()
+            call.release()
             while self._waiting and self._running < self._connection.limits.max_in_flight:
-                following, its, context = self._waiting.popleft()
-                context.run(self._begin, following, its)
+                following = next(iter(self._waiting))
+                handler, context = self._waiting.pop(following)
+                context.run(self._begin, following, handler)
+
+    def end(self) -> None:
+        """Drop the queued handlers, and close the streams."""
+        self._waiting.clear()
+        for _, streams in self._streams.values():
+            for stream in tuple(streams):
+                stream.close()
 
 
 LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)

@@ -121,7 +121,8 @@ class Receiving(Receiver):
         self.last_activity = connection.loop.time()
         if connection.limits.trace is not None:
             connection.trace(Way.RECEIVED, message)
-        channel.connection = connection
+        if channel.connection is not connection:
+            channel.connection, channel.calls = connection, {}
         return None
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
@@ -177,7 +178,7 @@ class Receiving(Receiver):
             case Notification():
                 call = self._new_call(event, channel)
                 call.requester, call.text, call.parts = self._connection.requester, text, parts
-                return self._inbound.take_notification(call)
+                return self._inbound.notifications.receive(call)
             case Failure():
                 if (refused := self._refused(event.call, channel)) is not None:
                     return refused

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
+from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.timers import Times
 from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, clipped
@@ -18,7 +19,7 @@ from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.options import CacheHint, CallOptions, Limits
 from mcp_runtime.core.protocol.jsonrpc import dump
 from mcp_runtime.core.protocol.modern import stamped
-from mcp_runtime.core.protocol.rules import broken_inputs, judge_of
+from mcp_runtime.core.protocol.rules import ARRIVING, broken_inputs, judge_of
 from mcp_runtime.core.protocol.validation import Reader
 
 P = TypeVar("P")
@@ -256,6 +257,32 @@ def check_sent(
             return
     assert first is not None
     raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
+
+
+def params_of(method: AnyMethod, received: Call) -> Any:
+    """Return the typed params of a message; None if it has none.
+
+    Raises:
+        RemoteProtocolError: they are not valid.
+    """
+    params, requester = received.message.params, received.requester
+    if method.params is None or (params is None and not method.params_required):
+        return None
+    given, wire = params or {}, requester.wire
+    if wire is not None:
+        given = wire.incoming(method, "params", given, received.text, requester.reader)
+    found = read(method.params, given, method, requester)
+    if method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
+        raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
+    return found
+
+
+def read(type_: WireType[T], value: dict[str, Any], method: AnyMethod, requester: Requester) -> T:
+    """Return a part of a received message as its type, like `Reader.read`, whose work is only needed if it is wrong."""
+    try:
+        return type_.validate(value)
+    except ValidationError as error:
+        return requester.reader.repaired(type_, value, method.name, error)
 
 
 class WrongResult(Exception):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from mcp_runtime.core.connection.journal import Journal
 from mcp_runtime.core.connection.requester import Principal
@@ -64,6 +64,7 @@ class Outcome:
 
 NO_SCOPES: Final[frozenset[str]] = frozenset()
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+NO_CALLS: Final = cast("dict[Id, Any]", MappingProxyType({}))
 ACCEPTED: Final = Outcome(Verdict.ACCEPTED)
 """The outcome of a message that was accepted."""
 
@@ -136,42 +137,17 @@ class Channel(ABC):
         room: set when the peer has read most of the results; None while no handler waits for that.
     """
 
-    __slots__ = (
-        "asked_bytes",
-        "calls",
-        "connection",
-        "is_reading_paused",
-        "lacking",
-        "logs",
-        "needed",
-        "owed_bytes",
-        "posted_bytes",
-        "room",
-        "unread_bytes",
-    )
-
-    connection: Any
-    calls: dict[Id, Any]
-    asked_bytes: int
-    unread_bytes: int
-    owed_bytes: int
-    posted_bytes: int
-    is_reading_paused: bool
-    lacking: tuple[str, ...]
-    needed: frozenset[str]
-    logs: Gate[bytes] | None
-    room: asyncio.Event | None
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Create a channel; the constructor of a custom one need not call another."""
-        channel = super().__new__(cls)
-        channel.connection = channel.logs = channel.room = None
-        channel.calls = {}
-        channel.asked_bytes = channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
-        channel.is_reading_paused = False
-        channel.lacking = ()
-        channel.needed = NO_SCOPES
-        return channel
+    connection: Any = None
+    calls: dict[Id, Any] = NO_CALLS
+    asked_bytes: int = 0
+    unread_bytes: int = 0
+    owed_bytes: int = 0
+    posted_bytes: int = 0
+    is_reading_paused: bool = False
+    lacking: tuple[str, ...] = ()
+    needed: frozenset[str] = NO_SCOPES
+    logs: Gate[bytes] | None = None
+    room: asyncio.Event | None = None
 
     principal: Principal | None = None
     """The authenticated sender of the next message; None if unknown."""
@@ -291,8 +267,6 @@ class Transport(Channel):
 
     It is itself the channel of messages that belong to no open request.
     """
-
-    __slots__ = ()
 
     extensions: Collection[str] = ()
     """The extensions that a client declares because of how it connects: those of its authorization."""

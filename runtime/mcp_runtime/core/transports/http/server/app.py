@@ -1,7 +1,7 @@
 """One endpoint of Streamable HTTP: the body of a POST determines the era, and each era answers in its own way."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -150,9 +150,8 @@ class HttpApp(Application):
         if not self._requests.take(peer):
             raise Refusal(Case.REQUESTS)
         try:
-            message = self._modern(body, headers)
-            if message is not None:
-                await self._post_modern(message, body, request)
+            if (found := self._modern(body, headers)) is not None:
+                await self._post_modern(*found, body, request)
             elif SESSION in headers and not self._is_stateless:
                 await self._post_in_session(self.sessions.named(headers, request.sender), body, request)
             else:
@@ -164,34 +163,33 @@ class HttpApp(Application):
         finally:
             self._requests.add(peer, -1)
 
-    def _modern(self, body: bytes, headers: Headers) -> Message | None:
-        """Return the message in a body if it is of the modern era.
+    def _modern(self, body: bytes, headers: Headers) -> tuple[Message, Mapping[str, Any]] | None:
+        """Return the message in a body and its `_meta`, if it is of the modern era.
 
         Raises:
             Fault: only the modern era is served, and it is neither a request nor a notification.
         """
         if not self._modern_versions:
             return None
-        if self._has_legacy:
-            is_named = headers.get(VERSION) in self._modern_versions and SESSION not in headers
-            # Most legacy-era bodies are recognized without parsing: only escapes could hide the name.
-            if not (is_named or _MARK in body or b"\\u00" in body or b"\\/" in body):
+        is_named = headers.get(VERSION) in self._modern_versions and SESSION not in headers
+        may_be_legacy = self._has_legacy and not is_named
+        # Most legacy-era bodies are recognized without parsing: only escapes could hide the name.
+        if may_be_legacy and not (_MARK in body or b"\\u00" in body or b"\\/" in body):
+            return None
+        try:
+            value: Any = jsonrpc.parse(body)
+        except Fault:
+            if may_be_legacy:
                 return None
-            try:
-                value = jsonrpc.parse(body)
-            except Fault:
-                if is_named:
-                    raise
-                return None
-            if not is_named and not modern.is_modern(value):
-                return None
-        else:
-            value = jsonrpc.parse(body)
-        if not isinstance(value, dict) or "method" not in value:
+            raise
+        meta = jsonrpc.meta_of(value.get("params") if value.__class__ is dict else None)
+        if may_be_legacy and modern.VERSION not in meta:
+            return None
+        if value.__class__ is not dict or "method" not in value:
             raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
-        return jsonrpc.classify(value)
+        return jsonrpc.classify(value), meta
 
-    async def _post_modern(self, message: Message, body: bytes, request: HttpRequest) -> None:
+    async def _post_modern(self, message: Message, meta: Mapping[str, Any], body: bytes, request: HttpRequest) -> None:
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
         if not isinstance(message, jsonrpc.Request):
@@ -204,7 +202,7 @@ class HttpApp(Application):
         if not endpoint.is_ready:
             await endpoint.make_ready()
         try:
-            requester = await endpoint.requester(message, headers, request.sender)
+            requester = await endpoint.requester(message, meta, headers, request.sender)
         except PeerError as error:
             refused = jsonrpc.write_error(message.id, error.code, error.message, error.data)
             await request.respond(STATUSES.get(error.code, Case.ANSWERED.status), refused)

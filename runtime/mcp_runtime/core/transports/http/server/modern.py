@@ -17,7 +17,7 @@ from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.handshake.server import start_stateless
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol import modern
-from mcp_runtime.core.protocol.jsonrpc import Request, meta_of
+from mcp_runtime.core.protocol.jsonrpc import Request
 from mcp_runtime.core.protocol.modern import HEADER_MISMATCH
 from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.core.settings import ServerOptions
@@ -40,8 +40,6 @@ _UNCHECKED: Final = "the headers of calls of tool %s are not checked: %s"
 
 class ModernStream(Stream):
     """The stream of one request, which is cancelled when its client disconnects."""
-
-    __slots__ = ()
 
     statuses = STATUSES
     ends_with_client = True
@@ -107,7 +105,9 @@ class ModernEndpoint(Owner):
         if own is not None and method is not None:
             connection.handle(method, list_tools)
 
-    async def requester(self, request: Request, headers: Mapping[str, str], sender: Sender) -> Requester:
+    async def requester(
+        self, request: Request, meta: Mapping[str, Any], headers: Mapping[str, str], sender: Sender
+    ) -> Requester:
         """Return the sender of a request, after comparing the headers of its POST with its body.
 
         The header with the revision is checked first, and the others only for a supported revision: their meaning in
@@ -116,7 +116,6 @@ class ModernEndpoint(Owner):
         Raises:
             PeerError: they do not match, or the sender information is not valid.
         """
-        meta = meta_of(request.params)
         revision: Any = meta.get(modern.VERSION)
         if isinstance(revision, str) and headers.get(mirrored.VERSION) != revision:
             named = f"_meta of the body names {revision[:64]!r}"

@@ -42,24 +42,6 @@ class Stream(Channel):
         code: the code of the last message, if that is an error response; otherwise 0.
     """
 
-    __slots__ = (
-        "_begun",
-        "_early",
-        "_is_closing",
-        "_owner",
-        "_waiter",
-        "address",
-        "can_resume",
-        "code",
-        "headers",
-        "is_finished",
-        "last",
-        "number",
-        "outlet",
-        "principal",
-        "sender",
-    )
-
     statuses: ClassVar[Mapping[int, int]] = {}
     """The HTTP statuses of errors, by code."""
     ends_with_client: ClassVar[bool] = False
@@ -259,8 +241,6 @@ class Stream(Channel):
 
 class CommonStream(Stream):
     """The stream of messages that belong to no request; without a response they wait for the next one."""
-
-    __slots__ = ("_kept",)
 
     def __init__(self, owner: Owner, sender: Sender) -> None:
         super().__init__(owner, 0, sender)
