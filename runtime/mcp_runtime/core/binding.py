@@ -128,7 +128,6 @@ class Wire(Protocol):
 
     def check(self, method: AnyMethod) -> None:
         """Raise a `MissingCapability` unless the revision in use has a method."""
-        ...
 
     def outgoing(self, method: AnyMethod, part: str, encoded: bytes) -> bytes:
         """Return outgoing params or an outgoing result, converted to the revision in use."""
@@ -174,7 +173,6 @@ class Wire(Protocol):
             named: the client's identity.
             timeout: seconds to wait until the server confirms that it reports changes of its lists.
         """
-        ...
 
     def begin_session(self, connection: Any, info: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
         """Let a modern-era server answer a legacy-era session.
@@ -184,7 +182,6 @@ class Wire(Protocol):
             info: the client's name and version, keyed by wire names.
             capabilities: what the client declared.
         """
-        ...
 
     def begin_stateless(self, connection: Any, listeners: Any) -> None:
         """Let a legacy-era server answer stateless requests, for whose requester a `Connection` is set up.
@@ -193,7 +190,6 @@ class Wire(Protocol):
             connection: the `Connection`.
             listeners: its `Listeners`.
         """
-        ...
 
 
 class Bridges(Protocol):

@@ -52,7 +52,6 @@ class Feature(Protocol):
         Args:
             connection: the connection, with its revision and handlers.
         """
-        ...
 
 
 class Extends(Feature, Protocol):
@@ -79,7 +78,6 @@ class Inputs(Protocol):
             connection: the connection, set up for a requester of the modern era.
             name: the name of the server.
         """
-        ...
 
 
 class Relay(Protocol):
@@ -87,15 +85,12 @@ class Relay(Protocol):
 
     def publish(self, what: str, uri: str) -> None:
         """Publish a change to the other processes, asynchronously; see `features.listeners` for the kinds."""
-        ...
 
     def listen(self) -> None:
         """Receive what the other processes publish, from now on."""
-        ...
 
     async def heard(self) -> None:
         """Wait briefly until nothing is missed any more."""
-        ...
 
 
 class FanOut(Protocol):

@@ -107,11 +107,9 @@ class Keeper(Protocol):
 
     def hold(self, answer: bytes) -> None:
         """Receive the encoded answer, to be sent at the end."""
-        ...
 
     def ended(self) -> None:
         """Learn that the request is no longer open, whatever the cause; called once."""
-        ...
 
 
 LACKING: Final = "the access token needs the scopes {}"

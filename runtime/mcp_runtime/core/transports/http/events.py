@@ -51,7 +51,6 @@ class EventStore(Protocol):
         Args:
             events: the messages, in order.
         """
-        ...
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
         """Return all later messages of a stream, with their numbers; None if some are no longer stored.
@@ -69,7 +68,6 @@ class EventStore(Protocol):
         Args:
             session: the id of the session.
         """
-        ...
 
 
 class MemoryEventStore:

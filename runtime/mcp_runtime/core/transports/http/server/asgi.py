@@ -188,7 +188,6 @@ class Protection(Protocol):
 
     async def metadata_app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send its metadata (RFC 9728): ASGI's `scope`, `receive` and `send`."""
-        ...
 
     async def verify(self, token: str, address: str | None = None) -> Principal:
         """Return the sender of a request, given its `token` and the address that it comes from.
