@@ -68,12 +68,7 @@ bindings.add(
 )
 bindings.add(list_revisions, "List the released revisions.", "list", _COMMANDS)
 bindings.add(show, "Show a method or a definition.", "show tools/call --revision 2025-11-25", _COMMANDS)
-bindings.add(
-    verify, "Compare a shipped revision with an official schema.", "verify 2025-11-25 --against schema.json", _READINGS
-)
 bindings.add(docs, "Show a page of the documentation.", "docs bindings", "docs/index.md")
-bindings.add(errata, "List where schema.json contradicts schema.ts.", "errata 2026-07-28", _READINGS)
-
 app.add_typer(export, name="export", short_help="Write the protocol as documents.", rich_help_panel=bindings.title)
 
 changes = Task(app=app, title="Changes")
@@ -86,12 +81,6 @@ changes.add(
     _IMPACT,
 )
 changes.add(migrate, "Write a migration guide.", "migrate 2025-11-25 2026-07-28 --output MIGRATING.md", _IMPACT)
-changes.add(
-    proposal,
-    "Show what a proposed change of the schema means.",
-    "proposal schema.ts --text SEP.md --out draft",
-    "docs/evolution.md",
-)
 changes.add(
     bridge, "Show how messages are translated between revisions.", "bridge 2025-11-25 2026-07-28", "docs/bridging.md"
 )
@@ -137,6 +126,18 @@ app.add_typer(
     name="tools",
     short_help="Generate typed clients for tools, and check them in CI.",
     rich_help_panel=servers.title,
+)
+
+protocol = Task(app=app, title="Protocol")
+protocol.add(
+    proposal,
+    "Show what a proposed change of the schema means.",
+    "proposal schema.ts --text SEP.md --out draft",
+    "docs/evolution.md",
+)
+protocol.add(errata, "List where schema.json contradicts schema.ts.", "errata 2026-07-28", _READINGS)
+protocol.add(
+    verify, "Compare a shipped revision with an official schema.", "verify 2025-11-25 --against schema.json", _READINGS
 )
 
 
