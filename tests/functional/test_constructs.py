@@ -4,6 +4,7 @@ Where a type is complete, both accept the same values. Where something is opaque
 jsonschema does.
 """
 
+import ast
 import json
 import random
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
 
-from functional.generated import REVISION, emitted
+from functional.generated import REVISION, emitted, generate_definitions
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load.protocol import load_sources
@@ -169,3 +170,24 @@ def test_expressions(name: str, unique: Callable[[Mapping[str, str]], Any]) -> N
     source = typescript_source(f"{HANDSHAKE_TS} {declared} type T = {text};")
     protocol = load_sources([source], REVISION, Diagnostics())
     compare(unique(emitted(protocol)), schema, exact=not list(opaque_facts(protocol)))
+
+
+MANY = 4_000
+"""The length of a union that Python's parser could not read with operators: it bounds how deep they are nested."""
+UNIONS: Mapping[str, Callable[[int], Any]] = {
+    "lists": lambda n: {"type": "array", "items": {"const": f"a{n}"}},
+    "bounded": lambda n: {"type": "string", "minLength": n, "maxLength": n},
+    "constants": lambda n: {"const": f"a{n}"},
+    "fractions": lambda n: {"const": n + 0.5},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("lists", ["a0"]), ("bounded", ""), ("constants", "a0"), ("fractions", 0.5)]
+)
+def test_long_unions_can_be_imported(name: str, first: Any, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    files = generate_definitions({"Choice": {"anyOf": [UNIONS[name](n) for n in range(MANY)]}})
+    for text in files.values():
+        ast.parse(text)
+    choice: TypeAdapter[Any] = TypeAdapter(unique(files).Choice)
+    assert accepts(choice, first) and not accepts(choice, ["b"])

@@ -30,6 +30,9 @@ FIELD = Symbol("pydantic.Field")
 DICT = Symbol("builtins.dict")
 LIST = Symbol("builtins.list")
 TUPLE = Symbol("builtins.tuple")
+UNION = Symbol("typing.Union")
+MAX_OPERANDS = 100
+"""The longest union that is written with operators."""
 
 ANY = expression(Symbol("typing.Any"))
 FLOAT = expression(Symbol("builtins.float"))
@@ -80,8 +83,8 @@ _ARGUMENTS: Mapping[str, str] = {
 
 
 def either(*types: Expression) -> Expression:
-    """Spell the union of types."""
-    return joined(" | ", types)
+    """Spell the union of types; each operator is nested in the next, and Python's parser bounds the depth."""
+    return joined(" | ", types) if len(types) <= MAX_OPERANDS else generic(UNION, *types)
 
 
 def type_of(class_: Expression) -> Expression:
