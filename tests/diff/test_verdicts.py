@@ -120,6 +120,10 @@ def _framed(kind: str, **bound: object) -> Edit:
     return lambda all_: all_[f"JSONRPC{kind}"]["properties"]["method"].update(bound)
 
 
+def _of(name: str, **properties: object) -> Edit:
+    return lambda all_: all_[name]["properties"].update(properties)
+
+
 def _moved_out(all_: Json) -> None:
     schema = all_["Tool"]["properties"]["inputSchema"]["properties"]
     all_["Tool"]["properties"]["properties"] = schema.pop("properties")
@@ -139,6 +143,22 @@ PROVABLE: Mapping[str, tuple[str, Edit]] = {
     ),
     "a method in a batch that is too long": ("2025-03-26", _framed("Notification", maxLength=30)),
     "a method in a batch that is too short": ("2025-03-26", _framed("Request", minLength=12)),
+    "a frame that no request fits": ("2024-11-05", _of("JSONRPCRequest", method={"oneOf": [{"type": "string"}] * 2})),
+    "an id that no value fits": (
+        "2025-06-18",
+        _of("JSONRPCRequest", id={"oneOf": [{"$ref": "#/definitions/RequestId"}] * 2}),
+    ),
+    "ids that are strings, where only clients ask": ("2026-07-28", _of("JSONRPCRequest", id={"type": "string"})),
+    "params that hold strings, where all have others": (
+        "2026-07-28",
+        _of("JSONRPCRequest", params={"type": "object", "additionalProperties": {"type": "string"}}),
+    ),
+    "capabilities in an error, which are in many requests": (
+        "2026-07-28",
+        lambda all_: all_["ClientCapabilities"]["properties"]["elicitation"].update(
+            allOf=[{"properties": {"form": {"type": "string"}}}]
+        ),
+    ),
     "few properties of an open object": ("2026-07-28", _sized("Tool", "outputSchema", maxProperties=2)),
     "many properties of an open object": ("2025-11-25", _sized("Tool", "inputSchema", minProperties=4)),
     "a property that a map must have": (
@@ -164,6 +184,7 @@ def test_a_change_with_a_counterexample_is_proven(name: str) -> None:
     judge_both(name, (side(revision), Side(tree)), (untouched(revision), read(tree)), found)
     check(found)
     assert found.broken and found.missed == []
+    assert not found.undecided
 
 
 @pytest.mark.parametrize(
@@ -192,20 +213,33 @@ def test_clients_reject_a_tag_of_a_result_that_they_do_not_know(name: str) -> No
     assert found.recalled == found.broken == 4
 
 
+@pytest.mark.parametrize("params", [{"type": "string"}, {"type": "object", "properties": {"_meta": False}}])
+def test_a_frame_is_proven_by_messages_that_also_fit_their_method(params: dict[str, object]) -> None:
+    tree, found = deepcopy(official("2024-11-05")), Figures()
+    _of("JSONRPCNotification", params=params)(tree["definitions"])
+    judge_both("params", (side("2024-11-05"), Side(tree)), (untouched("2024-11-05"), read(tree)), found)
+    check(found)
+
+
+def _forbidding(name: str, member: str) -> Edit:
+    return lambda all_: all_[name].update(allOf=[{"properties": {member: False}}])
+
+
 @pytest.mark.parametrize(
-    ("name", "member"),
+    "edit",
     [
-        ("CreateMessageRequestParams", "maxTokens"),
-        ("CallToolRequestParams", "name"),
-        ("ElicitRequestFormParams", "mode"),
+        _forbidding("CreateMessageRequestParams", "maxTokens"),
+        _forbidding("CallToolRequestParams", "name"),
+        _of("CreateMessageRequest", params={"type": "string"}),
+        _of("CallToolRequest", params={"type": ["array", "null"]}),
     ],
 )
-def test_a_request_that_nobody_can_send_has_no_results(name: str, member: str) -> None:
+def test_a_request_that_nobody_can_send_has_no_results(edit: Edit) -> None:
     """The results that only some of its params ask for, those of tasks, do not disappear with the params."""
     tree, found = deepcopy(official("2025-11-25")), Figures()
-    tree["$defs"][name]["allOf"] = [{"properties": {member: False}}]
+    edit(tree["$defs"])
     old, new = untouched("2025-11-25"), read(tree)
-    judge_both(name, (side("2025-11-25"), Side(tree)), (old, new), found)
+    judge_both("no params", (side("2025-11-25"), Side(tree)), (old, new), found)
     check(found)
     assert {carrier.part for finding in compare_messages(old, new) for carrier in finding.carriers} <= {
         "message",

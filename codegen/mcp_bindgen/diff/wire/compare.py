@@ -9,21 +9,14 @@ from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, Op
 from mcp_bindgen.diff.types.equality import stated
 from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag, settle
 from mcp_bindgen.diff.types.pointers import Pointers
-from mcp_bindgen.diff.wire.frames import FRAME, compare_errors, compare_frames, compare_result_types
+from mcp_bindgen.diff.wire.frames import FRAME, TRAVELS, compare_errors, compare_frames, compare_result_types, is_sent
 from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
 from mcp_bindgen.diff.wire.spot import Changes, Spot, root
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.names import ENVELOPE, field_of
-from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union
-from mcp_bindgen.ir.spell import is_never, opaque_text
-
-TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
-    Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
-    Direction.SERVER_TO_CLIENT: (Travel.TO_CLIENT,),
-    Direction.BOTH: (Travel.TO_SERVER, Travel.TO_CLIENT),
-    Direction.EMBEDDED: (Travel.TO_CLIENT,),
-}
-"""The directions in which the params of a method are sent."""
+from mcp_bindgen.ir.nodes import ANY, Direction, Field, Literal, MapOf, Method, Protocol, Ref, Struct, Union
+from mcp_bindgen.ir.spell import opaque_text
 
 _BACK = {Travel.TO_SERVER: Travel.TO_CLIENT, Travel.TO_CLIENT: Travel.TO_SERVER}
 
@@ -99,7 +92,7 @@ class _Methods:
             self._frame(before, after, travel, framed, skipped=("params",) if is_typed else ())
             if is_typed:
                 self._params(before, after, travel, framed)
-            if not _is_unsendable(before, self._sides.old) and not _is_unsendable(after, self._sides.new):
+            if _is_sendable(before, self._sides.old) and _is_sendable(after, self._sides.new):
                 self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
 
     def _existence(self, before: Method | None, after: Method | None, travel: Travel, *, way: str) -> None:
@@ -242,10 +235,11 @@ def _params_of(method: Method) -> Field | None:
     return Field(wire_name="params", type=Ref(name=method.params), required=method.params_required)
 
 
-def _is_unsendable(method: Method, protocol: Protocol) -> bool:
-    """Whether no message of a method is valid, since no params are: then it has no results either."""
+def _is_sendable(method: Method, protocol: Protocol) -> bool:
+    """Whether some message of a method is valid: one whose params cannot be an object is not, and has no results."""
     params = field_of(method.message, "params", protocol.definitions)
-    return params is not None and params.required and is_never(protocol.resolve(params.type))
+    found = [protocol.resolve(leaf) for leaf in leaves(params.type, protocol)] if params and params.required else [ANY]
+    return any(isinstance(type_, Struct | MapOf) or type_ == ANY for type_ in found)
 
 
 def _shared(before: Method, after: Method) -> tuple[Travel, ...]:
@@ -264,7 +258,5 @@ def _spot(before: Method, after: Method, travel: Travel, member: str = "") -> Sp
 
 
 def _sent(method: Method | None, travel: Travel) -> Method | None:
-    """Return the method if it is a separate message in that direction; an embedded request is part of a result."""
-    if method is None or method.direction is Direction.EMBEDDED or travel not in TRAVELS[method.direction]:
-        return None
-    return method
+    """Return the method if it is a separate message in that direction."""
+    return method if method and is_sent(method, travel) else None

@@ -19,8 +19,7 @@ from referencing.exceptions import Unresolvable
 from mcp_bindgen.diff.finding import FRAMES, Carrier, Travel
 from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag
 from mcp_bindgen.diff.types.pointers import Pointers
-from mcp_bindgen.diff.wire.compare import TRAVELS
-from mcp_bindgen.diff.wire.frames import ERROR, FRAME, error_types
+from mcp_bindgen.diff.wire.frames import ERROR, FRAME, error_types, is_sent
 from mcp_bindgen.diff.wire.proof import at, path
 from mcp_bindgen.diff.wire.spot import pointer_to
 from mcp_bindgen.emit.json_schema import json_schema
@@ -30,6 +29,9 @@ from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.values.builder import Builder, Step
 
+_REQUESTS, _NOTIFICATIONS = ("JSONRPCRequest",), ("JSONRPCNotification",)
+_ERRORS, _RESULTS = ("JSONRPCErrorResponse", "JSONRPCError"), ("JSONRPCResultResponse", "JSONRPCResponse")
+"""The names of the forms of JSON-RPC messages, later ones first."""
 MAX_ERRORS = 50
 """The number of errors of one value that are considered."""
 _UNDECIDED = (Unresolvable, RecursionError, re.error)
@@ -83,10 +85,6 @@ class Exchange:
         self._validators: dict[tuple[str, ...], Validator] = {}
         self._inside: dict[str, dict[str, tuple[Step, ...]]] = {}
 
-    def knows(self, carrier: Carrier) -> bool:
-        """Whether this side has the method of a carrier."""
-        return not carrier.method or carrier.method in self._methods
-
     def embeds(self, carrier: Carrier) -> bool:
         """Whether the method of a carrier travels inside another message on this side."""
         method = self._methods.get(carrier.method)
@@ -104,13 +102,22 @@ class Exchange:
                 Message(message.frame, (host.part,)),
             )
             return self.errors(carrier, message) == []
-        for frame in message.frame if is_list(message.frame) else [message.frame]:
-            if is_object(frame) and "method" in frame:
-                kind = "JSONRPCRequest" if "id" in frame else "JSONRPCNotification"
-                names = {kind, method.message if method else kind} & self.protocol.definitions.keys()
-                if any(_errors(self._validator(name), frame) != [] for name in names):
-                    return False
-        return self.takes_frame(carrier, message) and self.errors(carrier, message) == []
+        frames = message.frame if is_list(message.frame) else [message.frame]
+        are_real = all(self._is_real(frame) for frame in frames if is_object(frame) and "method" in frame)
+        return are_real and self.takes_frame(carrier, message) and self.errors(carrier, message) == []
+
+    def _is_real(self, frame: dict[str, Any]) -> bool:
+        """Whether a request or notification is valid as a frame, and as a message of its method."""
+        method = self._methods.get(frame["method"]) if isinstance(frame["method"], str) else None
+        names = {self._form(frame), method.message} & self.protocol.definitions.keys() if method else ()
+        return method is not None and all(_errors(self._validator(name), frame) == [] for name in names)
+
+    def _form(self, frame: Any) -> str:
+        """Return the form of a JSON-RPC message, which peers detect by its properties; or that of all messages."""
+        has_id = is_object(frame) and "id" in frame
+        forms = {"method": _REQUESTS if has_id else _NOTIFICATIONS, "error": _ERRORS, "result": _RESULTS}
+        names = next((names for key, names in forms.items() if is_object(frame) and key in frame), ())
+        return next((name for name in names if name in self.protocol.definitions), FRAMES)
 
     def takes_frame(self, carrier: Carrier, message: Message) -> bool:
         """Whether this side has a message of that method in that direction and in such a frame."""
@@ -119,28 +126,18 @@ class Exchange:
             return not carrier.method
         if carrier.part == "result":
             return True
-        is_known = message.frame.get("method") == method.name and carrier.travel in TRAVELS[method.direction]
+        is_known = message.frame.get("method") == method.name and is_sent(method, carrier.travel)
         return is_known and ("id" in message.frame) == method.is_request
 
-    def errors(self, carrier: Carrier, message: Message, form: str = "") -> list[ValidationError] | None:
-        """Return why this side rejects the part that a carrier names; None if nothing can be said.
-
-        Args:
-            carrier: the message.
-            message: the frame.
-            form: the form of JSON-RPC message of the frame; receivers detect it by its properties.
-        """
+    def errors(self, carrier: Carrier, message: Message) -> list[ValidationError] | None:
+        """Return why this side rejects the part that a carrier names; None if nothing can be said."""
         method, payload = self._methods.get(carrier.method), message.payload()
         if carrier.part == ERROR:
             code: object = cast(Mapping[str, Any], payload).get("code") if isinstance(payload, Mapping) else None
             error = self._errors.get(code) if isinstance(code, int) else None
             return _errors(self._validator(error), payload) if error else []
         if method is None:
-            known = self.protocol.definitions.get(form)
-            others = [name for name in ("method", "result") if name in message.frame]
-            if isinstance(known, Struct) and not all(map(known.field, others)):
-                return []  # It is a request, a notification or a result, which this form is not.
-            return None if carrier.method else _errors(self._validator(form if known else FRAMES), payload)
+            return None if carrier.method else _errors(self._validator(self._form(payload)), payload)
         if message.is_left_out:
             missing = ValidationError(f"'{carrier.part}' is a required property", validator="required")
             return [missing] if method.params_required else []
@@ -148,10 +145,10 @@ class Exchange:
             return _errors(self._validator(method.message), payload)
         if carrier.part == "params":
             return _errors(self._validator(method.params), payload) if method.params else []
-        names = self._form(method, payload, message.form)
+        names = self._results(method, payload, message.form)
         return _errors(self._validator(*names), payload) if names else [ValidationError("no such form of result")]
 
-    def _form(self, method: Method, payload: Any, sent_as: str) -> tuple[str, ...]:
+    def _results(self, method: Method, payload: Any, sent_as: str) -> tuple[str, ...]:
         """Return the types that a result may have: those of the form that its params ask for, or of its tag.
 
         A tag that no form has is a value like others in the usual result.
@@ -230,15 +227,15 @@ class Exchange:
         if is_list(frame):
             return [self._real(message, travel, number) for message in frame]
         has_id = is_object(frame) and "id" in frame
-        sent = [m for m in self.protocol.methods if m.is_request is has_id and travel in TRAVELS[m.direction]]
-        sent = [m for m in sent if m.direction is not Direction.EMBEDDED]
+        sent = [m for m in self.protocol.methods if m.is_request is has_id and is_sent(m, travel)]
         if not sent or not is_object(frame) or "method" not in frame:
             return frame
         sent.sort(key=lambda m: (m.params_required, m.direction is not Direction.BOTH, m.name))
         method = sent[number % len(sent)]
         real = {**frame, "method": method.name}
         if method.params_required and method.params:
-            real["params"] = Builder(self.protocol, ()).smallest(Ref(name=method.params))
+            smallest, given = Builder(self.protocol, ()).smallest(Ref(name=method.params)), frame.get("params")
+            real["params"] = {**smallest, **given} if is_object(given) else smallest
         return real
 
     def _host(self, method: Method, part: str) -> _Host | None:

@@ -11,9 +11,16 @@ from mcp_bindgen.diff.sites import ErrorSite, FrameSite, PropertySite, ResultTyp
 from mcp_bindgen.diff.wire.spot import Changes, Spot, root, through
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.leaves import forms, leaves
-from mcp_bindgen.ir.nodes import ANY, Era, Field, ListOf, Literal, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import ANY, Direction, Era, Field, ListOf, Literal, Method, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Step
 
+TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
+    Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
+    Direction.SERVER_TO_CLIENT: (Travel.TO_CLIENT,),
+    Direction.BOTH: (Travel.TO_SERVER, Travel.TO_CLIENT),
+    Direction.EMBEDDED: (Travel.TO_CLIENT,),
+}
+"""The directions in which the params of a method are sent."""
 FRAME, ERROR = "message", "error"
 """The parts that are the whole message, and the error of a response."""
 _RESULTS: Mapping[str, Travel] = {"ClientResult": Travel.TO_SERVER, "ServerResult": Travel.TO_CLIENT}
@@ -23,18 +30,31 @@ _OF_JSON_RPC = (-32700, -32600, -32601, -32602, -32603)
 """The codes that JSON-RPC itself defines: every revision has them, even if its schema.json does not name them."""
 
 
-def _unsent(sides: Sides, travel: Travel) -> Change:
-    """Return the effects that no change of a response has in a direction: in the modern era, only servers respond."""
-    if travel is Travel.TO_CLIENT:
-        return Change.NONE
-    found = Change.NARROWS if sides.old.era is Era.MODERN else Change.NONE
-    return found | (Change.WIDENS if sides.new.era is Era.MODERN else Change.NONE)
+def is_sent(method: Method, travel: Travel) -> bool:
+    """Whether a method is a separate message in a direction; an embedded request is part of a result."""
+    return method.direction is not Direction.EMBEDDED and travel in TRAVELS[method.direction]
 
 
-def _responds(sides: Sides, old: TypeRef | None, new: TypeRef | None) -> bool:
-    """Whether a frame is a response, on both sides if both have it."""
-    structs = [side.resolve(form) for form, side in ((old, sides.old), (new, sides.new)) if form]
-    return all(isinstance(struct, Struct) and struct.field("method") is None for struct in structs)
+def _unsent(sides: Sides, travel: Travel, old: TypeRef | None = None, new: TypeRef | None = None) -> Change:
+    """Return the effects that no change of a frame or response has in a direction, since its sender sends none."""
+    found = Change.NONE if _sends(sides.old, travel, old) else Change.NARROWS
+    return found if _sends(sides.new, travel, new) else found | Change.WIDENS
+
+
+def _sends(protocol: Protocol, travel: Travel, form: TypeRef | None) -> bool:
+    """Whether a revision has a frame, or responses, in a direction: in the modern era, only servers respond."""
+    frame = protocol.resolve(form) if form else None
+    if isinstance(frame, ListOf):
+        return any(_sends(protocol, travel, leaf) for leaf in leaves(frame.item, protocol))
+    if form and isinstance(frame, Struct) and frame.field("method"):
+        return bool(_names(form, protocol, travel))
+    return travel is Travel.TO_CLIENT or protocol.era is not Era.MODERN
+
+
+def _names(form: TypeRef, protocol: Protocol, travel: Travel) -> tuple[str, ...]:
+    """Return the methods that a frame of a form may have in a direction."""
+    has_id = _field(form, "id", protocol) is not None
+    return tuple(m.name for m in protocol.methods if m.is_request is has_id and is_sent(m, travel))
 
 
 def compare_frames(sides: Sides, changes: Changes) -> None:
@@ -53,35 +73,30 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
                 changes.see(site, spot)
 
         spot = Spot(before=root(FRAMES), after=root(FRAMES), carrier=Carrier("", FRAME, travel))
-        of_response = replace(spot, harmless=_unsent(sides, travel))
         for a, b in pairs:
-            inside = (of_response if _responds(sides, a, b) else spot).member(a, b)
+            inside = replace(spot.member(a, b), harmless=_unsent(sides, travel, a, b))
             ends = through(inside.before, a, sides.old), through(inside.after, b, sides.new)
             inside = replace(inside, before=ends[0], after=ends[1])
-            known = Restricted(types={"method": _of_names(sides, a, b)})
+            known = Restricted(types={"method": _of_names(sides, travel, a, b)})
             Walk(sides, known.within(see), skipped=("result",)).differing(a, b, inside)
             before, after = (_untyped(leaf, "result", side) for leaf, side in ((a, sides.old), (b, sides.new)))
             if (before and before.required) != (after and after.required):
                 changes.see(PropertySite(before=before, after=after), inside.field("result", "result"))
         for one, other in (*((leaf, None) for leaf in gone), *((None, leaf) for leaf in come)):
-            changes.see(FrameSite(before=one, after=other), of_response if _responds(sides, one, other) else spot)
+            changes.see(FrameSite(before=one, after=other), replace(spot, harmless=_unsent(sides, travel, one, other)))
 
 
-def _of_names(sides: Sides, old: TypeRef, new: TypeRef) -> Change:
+def _of_names(sides: Sides, travel: Travel, old: TypeRef, new: TypeRef) -> Change:
     """Return the effects that no change of a frame's method has, since it is the name of a method of the sender."""
     batches = sides.old.resolve(old), sides.new.resolve(new)
     if isinstance(batches[0], ListOf) and isinstance(batches[1], ListOf):
         kinds = forms(batches[0].item, sides.old), forms(batches[1].item, sides.new)
         harmless = Change.BOTH
         for a, b in sides.likeness.pairs(*kinds)[0]:
-            harmless &= _of_names(sides, a, b)
+            harmless &= _of_names(sides, travel, a, b)
         return harmless
     fields = _field(old, "method", sides.old), _field(new, "method", sides.new)
-    is_request = _field(new, "id", sides.new) is not None
-    names = [
-        Literal(values=tuple(method.name for method in side.methods if method.is_request is is_request))
-        for side in (sides.old, sides.new)
-    ]
+    names = [Literal(values=_names(form, side, travel)) for form, side in ((old, sides.old), (new, sides.new))]
     found = sides.harmless(names[0], fields[1].type) & Change.NARROWS if fields[1] else Change.NONE
     return found | (sides.harmless(fields[0].type, names[1]) & Change.WIDENS if fields[0] else Change.NONE)
 

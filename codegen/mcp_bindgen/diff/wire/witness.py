@@ -5,6 +5,7 @@ sender's schema allows, and validated by `jsonschema` against the schemas of bot
 if the receiver's objection goes away once the value at that place is put back.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any
 
 from jsonschema import ValidationError
 
-from mcp_bindgen.diff.finding import Carrier, Finding, Pair
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
 from mcp_bindgen.diff.rules.properties import PROPERTY_MOVED
 from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.diff.wire.compare import renamed_methods
@@ -39,7 +40,7 @@ _ELSEWHERE = (PROPERTY_MOVED,)
 
 
 MAX_CARRIERS = 8
-"""The number of messages in which one break is looked for."""
+"""The number of messages of one kind in which a break is looked for."""
 MAX_REPAIRS = 40
 """The number of values that are put back at the place of a break."""
 
@@ -72,7 +73,11 @@ class Witnesses:
         valid = 0
         # A separate message is clearer than an embedded one, and the shortest path is clearest.
         carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), len(item[1]), item[0]))
-        for carrier, way in [row for row in carriers if pair in finding.breaks_in(row[0])][:MAX_CARRIERS]:
+        tried = Counter[tuple[str, Travel]]()
+        for carrier, way in [row for row in carriers if pair in finding.breaks_in(row[0])]:
+            tried[carrier.part, carrier.travel] += 1
+            if tried[carrier.part, carrier.travel] > MAX_CARRIERS:
+                continue
             proof = self._proof(finding, carrier, way, from_old=carrier.is_from_old(pair))
             valid += proof.sent
             if proof.value is not None:
@@ -117,7 +122,6 @@ class _Objection:
     ) -> None:
         self._receiver, self._carrier, self._sent = receiver, carrier, sent
         self._place, self._there = path(sent), path(taken)
-        self._form = taken[0].name if taken and taken[0].kind == "member" else ""
         self._others = list(islice(receiver.messages(carrier, taken, hints), MAX_REPAIRS))
 
     @cached_property
@@ -125,7 +129,7 @@ class _Objection:
         return next((other for other in self._others if self._errors(other) == []), None)
 
     def _errors(self, message: Message) -> list[ValidationError] | None:
-        return self._receiver.errors(self._carrier, message, self._form)
+        return self._receiver.errors(self._carrier, message)
 
     def completed(self, messages: Iterable[Message], *, is_first: bool) -> Iterator[Message]:
         """Iterate over messages with all else that the receiver requires; at first, also as they are."""
