@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, ASSERTIONS, NEWER, TYPING
 from mcp_bindgen.ir.nodes import STRING, Struct
 from mcp_bindgen.tool_clients.compare import compare
 from mcp_bindgen.tool_clients.keywords import References
 from mcp_bindgen.tool_clients.schema_types import schema_types
-from tools.talking import contract, tool
+from mcp_runtime.json_schema.keywords import KEYWORDS, MEANT, having
+from tools.talking import contract, objects, text_of, tool
 
 ENUM: dict[str, Any] = {"type": "string", "enum": ["user", "account"], "description": "Which one.", "default": "user"}
 INNER: dict[str, Any] = {"type": "object", "properties": {"e": ENUM}, "required": ["e"]}
@@ -169,6 +172,21 @@ def test_a_list_of_types_at_the_root_is_typed(types: Any) -> None:
     schema = {"type": types, "properties": {"a": {"type": "string"}}, "required": ["a"]}
     found = schema_types(schema, "In", set()).definitions["In"]
     assert isinstance(found, Struct) and found.by_name["a"].type == STRING
+
+
+@pytest.mark.parametrize("keyword", ["minLenght", "additionalproperties", "requierd", "pattern ", "enumeration"])
+def test_a_keyword_that_json_schema_lacks_is_a_note(keyword: str) -> None:
+    schema = objects({"a": {"type": "string", keyword: 3, "x-mine": 1, "enumNames": None}})
+    diagnostics = Diagnostics()
+    text_of([tool("search", schema)], diagnostics=diagnostics)
+    (note,) = (each.message for each in diagnostics)
+    assert note == f"'search': JSON Schema has no keyword {keyword!r}; it has no effect"
+
+
+def test_types_read_keywords_as_the_evaluator_does() -> None:
+    assert {word: owner for word, (owner, _, _) in ASSERTIONS.items()}.items() <= MEANT.items()
+    assert ANNOTATIONS - {"format"} <= having("annotation")
+    assert KEYWORDS.keys() >= TYPING | NEWER | ANNOTATIONS
 
 
 PLACE: dict[str, Any] = {

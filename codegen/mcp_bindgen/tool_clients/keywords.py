@@ -8,6 +8,7 @@ from urllib.parse import unquote, urljoin
 
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, find
 from mcp_bindgen.json_values import escaped, is_list, is_object
+from mcp_runtime.json_schema.keywords import KEYWORDS, MEANT, NAMED, having
 
 MAX_DEPTH = 48
 """The maximum nesting depth of a schema that becomes types."""
@@ -20,19 +21,16 @@ MAX_TEXT = 1_000
 MAX_INTEGER = 2**53
 """Bounds beyond it are left to jsonschema."""
 
-INEXACT = frozenset(
-    "not if then else dependencies dependentRequired dependentSchemas propertyNames patternProperties minProperties"
-    " maxProperties uniqueItems contains minContains maxContains multipleOf pattern unevaluatedItems"
-    " unevaluatedProperties additionalItems prefixItems $dynamicRef $recursiveRef".split()
-)
-BOUNDS: Mapping[str, tuple[str, ...]] = {
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    **dict.fromkeys(("integer", "number"), ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
-}
-ALL_BOUNDS = frozenset(name for names in BOUNDS.values() for name in names)
-STRUCTURE = frozenset("type properties required items additionalProperties enum const anyOf oneOf allOf".split())
+INEXACT = having("rule") - {"format"} | {"prefixItems"}
+"""Keywords that no type expresses."""
+STRUCTURE = having("structure") - INEXACT - {"$ref"}
 """Keywords that say what a value is made of."""
+ALL_BOUNDS = having("bound")
+BOUNDS: Mapping[str, frozenset[str]] = {
+    type_: frozenset(name for name in ALL_BOUNDS if MEANT[name] == meant)
+    for type_, meant in (("string", "string"), ("array", "array"), ("integer", "number"), ("number", "number"))
+}
+"""The bounds that a type has."""
 
 _SAID = ANNOTATIONS - {"$schema", "$defs", "definitions", "format"} | frozenset(
     "nullable example discriminator id enumDescriptions markdownDescription markdownEnumDescriptions enumItemLabels"
@@ -47,6 +45,11 @@ _PREFIXES = ("x-", "ui:", "$comment")
 def is_annotation(keyword: str) -> bool:
     """Return whether a keyword is for people, editors or models, and does not affect which values are valid."""
     return keyword in _SAID or keyword.startswith(_PREFIXES)
+
+
+def is_unknown(keyword: str) -> bool:
+    """Return whether a keyword is neither one of JSON Schema nor known to be for people: perhaps a misspelt one."""
+    return keyword not in KEYWORDS and not is_annotation(keyword)
 
 
 def texts(value: Any) -> list[str]:
@@ -83,8 +86,6 @@ def description(schema: object) -> str:
     return found.strip()[:MAX_DESCRIPTION] if isinstance(found, str) else ""
 
 
-NAMED = ("$defs", "definitions", "properties", "patternProperties")
-"""Keywords whose members have names that mean nothing."""
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 
 

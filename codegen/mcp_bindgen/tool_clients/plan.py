@@ -25,6 +25,8 @@ from mcp_bindgen.tool_clients.unions import Untypable
 
 MAX_SCHEMA = 100_000
 """The maximum length of a tool's schema that the module contains, in characters."""
+MAX_UNKNOWN = 5
+"""The maximum number of unknown keywords that are named."""
 UNTYPED = MapOf(value=ANY)
 """The type of what cannot be typed: an object."""
 BOX = "result"
@@ -135,6 +137,9 @@ class _Planner:
         where = tool.where.child(member)
         for reference in types.outside:
             self._diagnostics.warning(where, f"{tool.name!r}: $ref {reference[:80]!r} has no target in the schema")
+        if types.unknown:
+            words = ", ".join(map(repr, sorted(types.unknown)[:MAX_UNKNOWN]))
+            self._diagnostics.note(where, f"{tool.name!r}: JSON Schema has no keyword {words}; it has no effect")
         if types.why:
             reasons = ", ".join(sorted(types.why))
             self._diagnostics.note(where, f"{tool.name!r}: the types do not express {reasons}; jsonschema checks")

@@ -42,9 +42,10 @@ from mcp_bindgen.tool_clients.keywords import (
     default,
     description,
     is_choice,
+    is_unknown,
     texts,
 )
-from mcp_bindgen.tool_clients.names import MAX_NAME, alternative_words, class_word, unique
+from mcp_bindgen.tool_clients.names import MAX_NAME, MAX_WORD, alternative_words, class_word, unique
 from mcp_bindgen.tool_clients.unions import Untypable, any_of, distinct, refuse_explosions
 
 Schema = dict[str, Any]
@@ -61,12 +62,14 @@ class Types:
         definitions: the schema, what it refers to, and the objects nested in them, by name.
         why: the keywords that the types do not express; without any, they accept exactly what the schema does.
         outside: references that lead out of the schema, and are never followed.
+        unknown: keywords that have no effect, since JSON Schema has none of that name.
     """
 
     name: str
     definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
     why: set[str] = field(default_factory=set[str])
     outside: list[str] = field(default_factory=list[str])
+    unknown: set[str] = field(default_factory=set[str])
 
 
 def schema_types(schema: Any, name: str, taken: set[str]) -> Types:
@@ -184,6 +187,7 @@ class _Reader:
 
     def _note_unread(self, schema: Schema) -> None:
         self._types.why |= schema.keys() & INEXACT
+        self._types.unknown |= {word[:MAX_WORD] for word in schema if is_unknown(word)}
         if "$id" in schema and schema is not self._root:
             self._because("$id")
         type_ = schema.get("type")

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from mcp_bindgen.json_values import is_list, is_object, read_pointer
 from mcp_bindgen.values.builder import MAX_LENGTH, matching
+from mcp_runtime.json_schema.keywords import MEANT
 from mcp_runtime.json_schema.meter import MAX_LEVELS, Meter, TooManySteps, weight_of
 
 FULL_DEPTH: Final = 4
@@ -37,13 +38,6 @@ _FORMATS: Final[Mapping[str, str]] = {
     "url": "https://example.com/{}",
     "uuid": "00000000-0000-4000-8000-0000000000{:02}",
 }
-_HINTS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("properties", "required", "additionalProperties", "minProperties"), "object"),
-    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems"), "array"),
-    **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string"),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
-}
-"""The types that keywords are about, where a schema does not name one."""
 
 
 class NoValue(Exception):
@@ -136,7 +130,7 @@ class _Builder:
         for choices in (plain.get("enum"), [plain["const"]] if "const" in plain else None, plain.get("examples")):
             if is_list(choices) and choices:
                 return self._taken(self._chance.choice(choices))
-        types: Any = plain.get("type", next((_HINTS[name] for name in plain if name in _HINTS), "string"))
+        types: Any = plain.get("type", next((MEANT[name] for name in plain if name in MEANT), "string"))
         if is_list(types):
             types = "null" if depth > FULL_DEPTH and "null" in types else self._chance.choice(_null_last(types))
         return self._by_type[types](plain, depth)

@@ -1,10 +1,10 @@
-"""The keywords of JSON Schema and the form of their arguments, in every dialect since draft 4.
+"""The keywords of JSON Schema in every dialect since draft 4: one table, and the check of a peer's schema against it.
 
-A peer's schema is checked against this table: evaluating the dialect's own meta-schema takes a hundred times longer.
+Evaluating the dialect's own meta-schema takes a hundred times longer.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
@@ -46,32 +46,115 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
-_HOLDING: Final = frozenset(
-    "additionalItems additionalProperties contains else if items not propertyNames then unevaluatedItems"
-    " unevaluatedProperties".split()
-)
-"""Keywords whose argument is a schema."""
-_LISTING: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
-"""Keywords whose argument is a list of schemas."""
-_NAMING: Final = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties", "properties"))
-"""Keywords whose argument is an object of schemas."""
+class Keyword(NamedTuple):
+    """One keyword.
+
+    Attributes:
+        effect: ``annotation``, which refuses no value; ``structure``, what a value is made of; ``bound``, the least or
+            greatest of a value, which types have; ``rule``, any other restriction.
+        applies: the only type that it has an effect on; empty for any.
+        argument: the form of its argument; empty for any.
+    """
+
+    effect: str
+    applies: str = ""
+    argument: str = ""
+
+
 _FORMS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    **dict.fromkeys(("$anchor", "$dynamicRef", "$id", "$recursiveRef", "$ref", "pattern"), (_is_text, "a text")),
-    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum"), (_is_limit, "a number")),
-    **dict.fromkeys(("maximum", "minimum"), (_is_number, "a number")),
-    **dict.fromkeys(
-        "maxContains maxItems maxLength maxProperties minContains minItems minLength minProperties".split(),
-        (_is_count, "a whole number of at least 0"),
-    ),
-    "dependencies": (is_object, "an object"),
-    "dependentRequired": (is_object, "an object"),
-    "enum": (is_array, "a list"),
-    "multipleOf": (_is_step, "a number above 0"),
-    "required": (_are_texts, "a list of texts"),
+    "count": (_is_count, "a whole number of at least 0"),
+    "flag": (_is_flag, "true or false"),
+    "limit": (_is_limit, "a number"),
+    "list": (is_array, "a list"),
+    "named": (is_object, "an object of schemas"),
+    "number": (_is_number, "a number"),
+    "object": (is_object, "an object"),
+    "schemas": (is_array, "a list of schemas"),
+    "step": (_is_step, "a number above 0"),
+    "text": (_is_text, "a text"),
+    "texts": (_are_texts, "a list of texts"),
     "type": (_is_type, "the name of a type"),
-    "uniqueItems": (_is_flag, "true or false"),
 }
-"""For other keywords, what their argument must be. Arguments of unknown keywords may be anything."""
+"""The forms of arguments but ``schema``: how they are recognised, and their description."""
+_ROWS: Final = """
+$anchor                annotation -      text
+$comment               annotation -      -
+$defs                  annotation -      named
+$dynamicAnchor         annotation -      -
+$id                    annotation -      text
+$recursiveAnchor       annotation -      -
+$schema                annotation -      -
+$vocabulary            annotation -      -
+contentEncoding        annotation -      -
+contentMediaType       annotation -      -
+contentSchema          annotation -      -
+default                annotation -      -
+definitions            annotation -      named
+deprecated             annotation -      -
+description            annotation -      -
+example                annotation -      -
+examples               annotation -      -
+readOnly               annotation -      -
+title                  annotation -      -
+writeOnly              annotation -      -
+$ref                   structure  -      text
+additionalProperties   structure  object schema
+allOf                  structure  -      schemas
+anyOf                  structure  -      schemas
+const                  structure  -      -
+enum                   structure  -      list
+items                  structure  array  schema
+oneOf                  structure  -      schemas
+prefixItems            structure  array  schemas
+properties             structure  object named
+required               structure  object texts
+type                   structure  -      type
+exclusiveMaximum       bound      number limit
+exclusiveMinimum       bound      number limit
+maxItems               bound      array  count
+maxLength              bound      string count
+maximum                bound      number number
+minItems               bound      array  count
+minLength              bound      string count
+minimum                bound      number number
+$dynamicRef            rule       -      text
+$recursiveRef          rule       -      text
+additionalItems        rule       array  schema
+contains               rule       array  schema
+dependencies           rule       object object
+dependentRequired      rule       object object
+dependentSchemas       rule       object named
+else                   rule       -      schema
+format                 rule       string -
+if                     rule       -      schema
+maxContains            rule       array  count
+maxProperties          rule       object count
+minContains            rule       array  count
+minProperties          rule       object count
+multipleOf             rule       number step
+not                    rule       -      schema
+pattern                rule       string text
+patternProperties      rule       object named
+propertyNames          rule       object schema
+then                   rule       -      schema
+unevaluatedItems       rule       array  schema
+unevaluatedProperties  rule       object schema
+uniqueItems            rule       array  flag
+"""
+KEYWORDS: Final[Mapping[str, Keyword]] = {
+    name: Keyword(*("" if word == "-" else word for word in words))
+    for name, *words in map(str.split, _ROWS.strip().splitlines())
+}
+"""All keywords that refuse values or describe them; others have no effect."""
+MEANT: Final = {name: each.applies for name, each in KEYWORDS.items() if each.applies}
+"""The type that a schema without one means, by a keyword of it."""
+NAMED: Final = frozenset(name for name, each in KEYWORDS.items() if each.argument == "named")
+"""Keywords whose argument is an object of schemas, whose names mean nothing."""
+
+
+def having(*effects: str) -> frozenset[str]:
+    """Return the keywords that have one of some effects."""
+    return frozenset(name for name, each in KEYWORDS.items() if each.effect in effects)
 
 
 def malformed(schema: Any) -> str:
@@ -84,22 +167,26 @@ def malformed(schema: Any) -> str:
         if not is_object(node):
             return _wrong(place, "a schema")
         for word, argument in node.items():
-            at = (*place, word)
-            if word in _FORMS:
-                takes, form = _FORMS[word]
-                if not takes(argument):
-                    return _wrong(at, form)
-            elif word in _LISTING or (word == "items" and is_array(argument)):
-                if not is_array(argument):
-                    return _wrong(at, "a list of schemas")
-                left += [((*at, str(number)), one) for number, one in enumerate(argument)]
-            elif word in _HOLDING:
+            at, form = (*place, word), _form(word, argument)
+            if form == "schema":
                 left.append((at, argument))
-            elif word in _NAMING:
-                if not is_object(argument):
-                    return _wrong(at, "an object of schemas")
+                continue
+            if not form:
+                continue
+            takes, spelled = _FORMS[form]
+            if not takes(argument):
+                return _wrong(at, spelled)
+            if form == "schemas":
+                left += [((*at, str(number)), one) for number, one in enumerate(argument)]
+            elif form == "named":
                 left += [((*at, name), one) for name, one in argument.items()]
     return ""
+
+
+def _form(word: str, argument: object) -> str:
+    if word == "items" and is_array(argument):  # before 2020-12, what is `prefixItems` now
+        return "schemas"
+    return KEYWORDS[word].argument if word in KEYWORDS else ""
 
 
 def _wrong(place: tuple[str, ...], form: str) -> str:

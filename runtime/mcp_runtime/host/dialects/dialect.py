@@ -5,19 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-ANNOTATIONS: Final = frozenset(
-    "title description default examples example deprecated readOnly writeOnly $comment $id $schema $defs definitions"
-    " $anchor $dynamicAnchor $recursiveAnchor $vocabulary contentEncoding contentMediaType contentSchema".split()
-)
+from mcp_runtime.json_schema.keywords import having
+
+ANNOTATIONS: Final = having("annotation")
 """Keywords that refuse no value."""
-APPLIED: Final = frozenset("type enum const $ref allOf anyOf oneOf properties required items prefixItems".split())
+APPLIED: Final = having("structure") - {"additionalProperties"}
 """Keywords that lowering itself expresses, in every dialect."""
-CONSTRAINTS: Final = frozenset(
-    "additionalProperties minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum"
-    " multipleOf minItems maxItems uniqueItems contains minContains maxContains minProperties maxProperties not if then"
-    " else dependentRequired dependentSchemas dependencies patternProperties propertyNames unevaluatedItems"
-    " unevaluatedProperties $dynamicRef $recursiveRef".split()
-)
+CONSTRAINTS: Final = having("bound", "rule") | {"additionalProperties"}
 """Keywords that refuse values, and that a dialect may lack."""
 
 

@@ -35,19 +35,13 @@ from mcp_runtime.host.dialects.reading import (
     required_of,
     types,
 )
+from mcp_runtime.json_schema.keywords import MEANT
 from mcp_runtime.json_schema.meter import Meter, TooManySteps, canonical, weight_of
 
 _MAX_BRANCHES: Final = 32
 """How many alternatives one value may have."""
 _UNIONS: Final = frozenset(("anyOf", "oneOf"))
 _TYPES: Final[tuple[str, ...]] = ("object", "array", "string", "integer", "number", "boolean", "null")
-_MEANT: Final = {
-    **dict.fromkeys(("properties", "required", "additionalProperties", "minProperties", "maxProperties"), "object"),
-    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
-    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
-}
-"""The type that a schema without one means, by a keyword of it."""
 _UPPER: Final = frozenset(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"))
 
 
@@ -160,7 +154,7 @@ class _Writer(Reader):
                 found = given if found is None else common(found, given)
         if found is not None:
             return [name for name in _TYPES if name in found and not (name == "integer" and "number" in found)]
-        meant = {_MEANT[word] for _, schema in fragments for word in schema if word in _MEANT}
+        meant = {MEANT[word] for _, schema in fragments for word in schema if word in MEANT}
         return [name for name in _TYPES if name in meant][:1] or ["any"]
 
     def typed(self, type_: str, fragments: Fragments, depth: int, seen: frozenset[str]) -> dict[str, Any]:
@@ -346,7 +340,7 @@ class _Writer(Reader):
                     continue
                 if word == "additionalProperties" and self._dialect.is_closed:
                     continue
-                if word in _MEANT and not _concerns(word, type_):
+                if word in MEANT and not _concerns(word, type_):
                     continue
                 fits = word in known and (word != "format" or value in self._dialect.formats)
                 both = word in written and written[word] != value
@@ -371,7 +365,7 @@ def _whole(word: str, value: Any) -> tuple[str, Any]:
 
 
 def _concerns(word: str, type_: str) -> bool:
-    return type_ == "any" or _MEANT[word] == ("number" if type_ == "integer" else type_)
+    return type_ == "any" or MEANT[word] == ("number" if type_ == "integer" else type_)
 
 
 def lower(schema: Mapping[str, Any], dialect: Dialect, meter: Meter | None = None) -> Lowered:
