@@ -5,7 +5,7 @@ import re
 import pytest
 
 from scripts import compare, picture
-from support.documents import ROOT, blocks, pages
+from support.documents import ROOT, blocks, pages, runnable
 
 TABLE = re.compile(r"<!-- comparison -->\n(.*?)<!-- end -->", re.DOTALL)
 
@@ -37,3 +37,10 @@ def test_servers_on_pages_run_only_as_programs() -> None:
     """Without the guard, `run`, `inspect` and tests that import the file would wait for a client."""
     texts = [(page, block.text) for page in pages() for block in blocks(page) if block.language == "python"]
     assert [page for page, text in texts if re.search(r"^app\.run\(|^mcp\.run\(", text, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page.startswith("docs/")])
+def test_pages_say_where_code_that_awaits_outside_of_a_function_runs(page: str) -> None:
+    texts = [block.text for block in blocks(page) if block.language == "python" and not block.reason]
+    if any(runnable(text) != text for text in texts):
+        assert "`python -m asyncio`" in (ROOT / page).read_text("utf-8")

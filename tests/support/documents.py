@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
+from support.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
+PORT = "8000"
+"""The port on the pages."""
 
 _FENCE = re.compile(r"```(?P<language>[\w-]*)$")
 _HEADING = re.compile(r"## +(?P<title>.+)$")
@@ -66,10 +70,11 @@ class Program:
     output: str = ""
 
     def write(self, folder: Path) -> None:
-        """Write the files."""
+        """Write the files, with a free port in place of that of the pages, so that programs can run in parallel."""
         folder.mkdir(parents=True, exist_ok=True)
+        port = str(free_port())
         for name, text in self.files.items():
-            write_file(folder / name, runnable(text))
+            write_file(folder / name, runnable(text).replace(PORT, port))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

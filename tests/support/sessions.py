@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from support.documents import Command, File, write_file
+from support.documents import PORT, Command, File, write_file
 from support.ports import free_port
 
 # Commands that create the environment for the others.
@@ -26,8 +26,6 @@ THEN_UV = """\
 export UV_CACHE_DIR=$({uv} cache dir) UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
 pip() {{ command pip "$@" && pip() {{ {uv} pip "$@"; }}; }}
 """
-# The port on the pages; it is replaced by a free one, so that pages can be tested in parallel.
-PORT = "8000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
