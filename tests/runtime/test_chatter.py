@@ -42,7 +42,8 @@ async def test_a_banner_is_shown_once_and_not_answered(caplog: pytest.LogCapture
         answer = await client.ping()
     shown = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     (line,) = shown
-    assert r"the peer printed text that is not a message: Welcome to Bakery | ======= | \x1b[31m\u202ered" in line
+    assert "the peer printed text that is not a message; print to stderr: Welcome to Bakery | ======= | " in line
+    assert r" | \x1b[31m\u202ered" in line
     assert answer.model_dump()["heard"] == ["initialize", "notifications/initialized", "ping", "ping", "ping"]
     assert sum("print-debugging" in record.getMessage() for record in caplog.records) == 3
 
@@ -53,7 +54,7 @@ async def test_logger_output_counts_as_text(text: str, caplog: pytest.LogCapture
         client = await v.Client.open(peer, options=ClientOptions(timeout=60))
         answer = await client.ping()
     (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert f"the peer printed text that is not a message: {text}" in record.getMessage()
+    assert f"the peer printed text that is not a message; print to stderr: {text}" in record.getMessage()
     assert answer.model_dump()["heard"] == ["initialize", "notifications/initialized", "ping"]
 
 

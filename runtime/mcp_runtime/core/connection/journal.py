@@ -115,4 +115,4 @@ class PrintedText:
         self._timer.cancel()
         lines, self._lines = self._lines, None
         if lines:
-            self._show(f"the peer printed text that is not a message: {clipped(' | '.join(lines))}")
+            self._show(f"the peer printed text that is not a message; print to stderr: {clipped(' | '.join(lines))}")
