@@ -216,7 +216,10 @@ def test_a_tool_that_takes_no_arguments_says_so(tmp_path: Path, cli: Cli) -> Non
 
 BREAKING = Path(__file__).with_name("breaking.py")
 VIOLATIONS = {
-    "print": (": /: not JSON: expected value at line 1 column 1", "\n    starting"),
+    "print": (
+        ": /: not JSON: expected value at line 1 column 1; if the server printed it, use print(..., file=sys.stderr)",
+        "\n    starting",
+    ),
     "level": (", notifications/message: /params/level: Input should be 'debug', 'info',", " 'alert' or 'emergency'"),
     "token": (", notifications/progress: /params/progressToken: the progress token 77 does not belong to an open", ""),
     "answer": (", id 99: /id: received an answer for 99, which is not an open request", ""),
@@ -254,3 +257,40 @@ def test_a_violation_that_ends_the_visit_is_reported_once(cli: Cli) -> None:
 
 def test_a_server_that_keeps_the_protocol_gets_no_line(cli: Cli) -> None:
     assert cli("inspect", "--", sys.executable, BREAKING).err == ""
+
+
+TASKS = """
+from mcp_bindings import App
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+app = App("x", extensions=[Tasks(MemoryTaskStore(poll_interval=0.1))])
+@app.tool(task="required")
+async def bake() -> str:
+    "Bake."
+    return "baked"
+"""
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_tool_that_must_run_as_a_task_is_called(revision: str, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "server.py").write_text(TASKS)
+    done = cli("inspect", tmp_path / "server.py", "--call", "bake", "--revision", revision)
+    assert done.out.startswith("baked\n") and done.err == ""
+
+
+LEAVING = """
+import os
+from mcp_bindings import App
+app = App("x")
+@app.tool()
+def leave() -> str:
+    "Leave."
+    os._exit(0)
+"""
+
+
+def test_a_server_that_ends_during_a_call_gets_no_advice_on_serving(tmp_path: Path, cli: Cli) -> None:
+    path = tmp_path / "server.py"
+    path.write_text(LEAVING)
+    error = cli("inspect", path, "--call", "leave", expect=2).err
+    assert error.startswith(f"error: {path}: inspecting the server failed: ")
+    assert error.endswith("exited with status 0\n") and "app.run()" not in error

@@ -24,12 +24,14 @@ class ServerOutput:
     Attributes:
         lines: its last lines, and what broke the protocol among them.
         complaints: what broke the protocol, the first of it.
+        has_answered: whether it sent a message.
         limit: the timeout of the conversation.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.complaints: list[str] = []
+        self.has_answered = False
         self.limit = asyncio.Timeout(None)
 
     def listen(self, line: str) -> None:
@@ -89,6 +91,7 @@ class Judging:
             if way == "sent":
                 observer.take(Side.CLIENT, message)
                 return
+            self._output.has_answered |= message.startswith(b"{")
             for finding in observer.take(Side.SERVER, message):
                 self._output.complain(line_about(finding), _quoted(message))
 

@@ -17,6 +17,9 @@ MAX_REPORTED: Final = 1_000
 """How many messages are reported; the rest is counted."""
 MAX_MESSAGE: Final = 500
 """How many characters of a message are shown."""
+_TEXT: Final = "not JSON: expected value at line 1 column 1"
+_PRINTS: Final = "; if the server printed it, use print(..., file=sys.stderr) or ctx.info(...)"
+"""What to do about a line that is no message from its first character on."""
 _MAX_MASKED: Final = 65_536
 """The longest message, in bytes, whose secrets are found by their names; of a longer one no part is shown."""
 
@@ -111,7 +114,8 @@ def line_about(finding: "Finding") -> str:
     parts += [f"id {json.dumps(finding.id)}"] if finding.id is not None else []
     of = f" ({finding.revision})" if finding.revision else ""
     mark = "warning: " if finding.is_warning else ""
-    return f"{mark}{', '.join(parts)}: {finding.pointer or '/'}: {finding.reason}{of}"
+    hint = _PRINTS if finding.sender == "server" and finding.reason.startswith(_TEXT) else ""
+    return f"{mark}{', '.join(parts)}: {finding.pointer or '/'}: {finding.reason}{hint}{of}"
 
 
 def _clipped(text: str) -> str:

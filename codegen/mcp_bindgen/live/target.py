@@ -97,9 +97,9 @@ def kept_variables(env: Mapping[str, str]) -> list[str]:
 
 
 def name_of(target: Target) -> str:
-    """Return a server's name for messages: its program, or its URL without possible secrets."""
+    """Return a server's name for messages: its Python file or program, or its URL without possible secrets."""
     if isinstance(target, Command):
-        return target.words[0]
+        return next((word for word in target.words if word.endswith(".py")), target.words[0])
     parts = urlsplit(target.url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -114,11 +114,12 @@ def is_unauthorized(error: str) -> bool:
     return _UNAUTHORIZED.search(error) is not None
 
 
-def with_remedy(error: str, target: Target) -> str:
+def with_remedy(error: str, target: Target, *, has_answered: bool = False) -> str:
     """Return the error of a connection with what to do about it, if that is known."""
     if isinstance(target, Endpoint):
         return f"{error}; run: {login_to(target)}" if is_unauthorized(error) else error
-    return f"{error}; it does not serve: is app.run() missing?" if error.endswith("exited with status 0") else error
+    ends_at_once = not has_answered and error.endswith("exited with status 0")
+    return f"{error}; it does not serve: is app.run() missing?" if ends_at_once else error
 
 
 def talk(
@@ -176,7 +177,8 @@ def talk(
         if told := next((line for line in lines if line.startswith(_SERVES)), ""):
             place, _, reason = told.removeprefix(_SERVES).partition(": ")
             raise InputError.at(Location(source=place), reason) from None
-        raise InputError.at(where, f"{failed}: {with_remedy(first, target)}", lines=lines) from None
+        hinted = with_remedy(first, target, has_answered=said.has_answered)
+        raise InputError.at(where, f"{failed}: {hinted}", lines=lines) from None
 
 
 def _once(lines: Sequence[str]) -> Sequence[str]:

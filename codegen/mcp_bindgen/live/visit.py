@@ -127,6 +127,10 @@ class Visit:
         Raises:
             InputError: there is no such tool, or the arguments are not what its schema asks for.
         """
+        from mcp_bindings.extensions.tasks import EXTENSION
+        from mcp_runtime.core.errors import PeerError
+        from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
+        from mcp_runtime.extensions.tasks import Tasks
         from mcp_runtime.tools import list_tools
 
         async with self._client() as client:
@@ -138,6 +142,13 @@ class Visit:
             # Servers of the modern era send log messages only to those who ask for them.
             is_asked = self._tell is not None and client.connection.requester.is_modern
             meta = {"meta": {"io.modelcontextprotocol/logLevel": "info"}} if is_asked else {}
+            try:
+                return _wire(await client.call_tool(name=name, arguments=arguments, options=self._options(), **meta))
+            except PeerError as error:
+                if error.code != MISSING_CAPABILITY or EXTENSION.id not in str(error.data):
+                    raise
+        self._packages = packages_of([EXTENSION.revision])
+        async with self._client([Tasks()]) as client:
             return _wire(await client.call_tool(name=name, arguments=arguments, options=self._options(), **meta))
 
     def _options(self) -> "CallOptions | None":
