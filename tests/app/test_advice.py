@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_runtime.app.program import Unusable, load_server
+from support.programs import run_program
 
 MISTAKES = {
     "App('x', verson='1')": "an unexpected keyword argument 'verson'; did you mean version?",
@@ -17,6 +18,7 @@ MISTAKES = {
     "own(colour=1)": "unexpected keyword argument 'colour'; did you mean color?",
     "own(weight=1)": "unexpected keyword argument 'weight'; it takes color, size",
     "app.resource_template('a://{b}')": "no attribute 'resource_template'; did you mean resource?",
+    "app.add_tol(own)": "'App' object has no attribute 'add_tol'; did you mean add_tool?",
     "app.tol()": "'App' object has no attribute 'tol'; did you mean tool?",
     "Ap('x')": "name 'Ap' is not defined; did you mean App?",
     "Client": "name 'Client' is not defined; write: from mcp_bindings import Client",
@@ -36,6 +38,11 @@ app = App('x')
 """
 
 
+def like_ours(told: str) -> str:
+    """Return a message with Python's own hints, which newer versions have for more mistakes, spelled like ours."""
+    return told.replace(". Did you mean '", "; did you mean ").replace("'?", "?")
+
+
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_module_that_fails_is_one_line(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -45,9 +52,35 @@ def test_a_module_that_fails_is_one_line(line: str, tmp_path: Path, monkeypatch:
         load_server(str(server))
     told = str(raised.value)
     assert told.startswith(f"{server}:5: ") and "\n" not in told
-    # Python 3.13 names some of them itself.
-    assert MISTAKES[line] in told.replace(". Did you mean '", "; did you mean ").replace("'?", "?")
+    assert MISTAKES[line] in like_ours(told)
     assert told.count("mean") <= 1
+
+
+OTHERS = ("own(", "Ap(", "Contxt", "prnt", "import surely", "os.environ", "def f(:", "1 / 0", "{}[")
+"""How mistakes begin that Python explains, or that have nothing to do with this package."""
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_program_that_fails_ends_with_the_same_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "failing_server.py"
+    path.write_text(f"{BEGINNING}def use():\n    {line}\n" if line[0] != "d" else f"{BEGINNING}{line}\n")
+    with path.open("a") as program:
+        program.write("use()\n")
+    traceback = run_program(path).stderr.splitlines()
+    assert traceback[0].startswith(("Traceback", "  File"))
+    has_advice = traceback[-1].startswith(f"{path}:6: ")
+    assert has_advice is not line.startswith(OTHERS)
+    assert not has_advice or MISTAKES[line] in like_ours(traceback[-1])
+
+
+@pytest.mark.parametrize("open_it", ["testing.connect(app, elicitt=[])", "mcp_bindings.connect_stdio('x', enw={})"])
+def test_a_wrong_option_below_await_has_the_line_of_its_author(open_it: str, tmp_path: Path) -> None:
+    path = tmp_path / "client.py"
+    path.write_text(
+        f"{BEGINNING}import asyncio, mcp_bindings\nfrom mcp_bindings import testing\nasync def main():\n"
+        f"    async with {open_it}: pass\nasyncio.run(main())\n"
+    )
+    assert run_program(path).stderr.splitlines()[-1].startswith(f"{path}:8: TypeError: ")
 
 
 @pytest.mark.parametrize(

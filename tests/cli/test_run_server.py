@@ -112,9 +112,9 @@ async def test_a_file_is_served_without_the_compiler(folder: Path) -> None:
         (
             "from mcp_bindings import App\napp = App('a')\n",
             "bad.py:apq",
-            "bad.py: apq is not defined in it; say bad.py:app",
+            "bad.py: apq is not defined in it; use bad.py:app",
         ),
-        ("from mcp_bindings.v2025_11_25 import App\na, b = App('a'), App('b')\n", "bad.py", "say which: bad.py:a"),
+        ("from mcp_bindings.v2025_11_25 import App\na, b = App('a'), App('b')\n", "bad.py", "choose one: bad.py:a"),
         ("", "nothing.py", "nothing.py: no such file"),
         (
             "from mcp_bindings.v2025_11_25 import App\napp = App('a')\n@app.tool()\ndef f(x):\n    pass\n",

@@ -6,19 +6,23 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from inspect import signature
+from traceback import walk_tb
 from types import FrameType, FunctionType
 from typing import Any, Final
 
 _KEYWORD: Final = re.compile(r"([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'")
 """How Python reports an unknown keyword argument, with the qualified name of the function."""
 _BINDINGS: Final = "mcp_bindings"
+_OURS: Final = re.compile(r"mcp_(?:runtime|bindings)\b")
+_BETWEEN: Final = re.compile(r"(?:mcp_runtime|mcp_bindings|contextlib|asyncio)\b")
+"""Modules that authors call, and modules through which they call."""
 _MAX_NAMES: Final = 12
 """The number of names that are listed."""
 
 
 def described(error: BaseException) -> str:
     """Describe an exception of an author's module in one line, with advice if there is some."""
-    frames = list(_frames(error))
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     if isinstance(error, SyntaxError):
         line = (error.text or "").strip()
         return f"{error.msg}: {line}" if line else error.msg
@@ -29,9 +33,27 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{advice and f'; {advice}'}"
 
 
+def misspelt(error: BaseException) -> str:
+    """Return the author's line and the advice on a name or an option of this package; empty for any other error."""
+    steps = [(frame, line, str(frame.f_globals.get("__name__"))) for frame, line in walk_tb(error.__traceback__)]
+    owner = ""
+    if isinstance(error, ImportError):
+        owner = error.name or ""
+    elif isinstance(error, NameError):
+        owner = _BINDINGS if error.name in _names_in(_BINDINGS) else ""
+    elif isinstance(error, AttributeError):
+        owner = (error.obj if isinstance(error.obj, type) else type(error.obj)).__module__
+    elif isinstance(error, TypeError) and (found := _KEYWORD.search(str(error))):
+        owner = next((each.__module__ for each in _functions(found[1], [steps[-1][0]])), "")
+    elif isinstance(error, TypeError) and str(error).startswith("unexpected keyword argument"):
+        owner = steps[-1][2]
+    authors = [f"{frame.f_code.co_filename}:{line}" for frame, line, module in steps if not _BETWEEN.match(module)]
+    return f"{authors[-1]}: {described(error)}" if authors and _OURS.match(owner) else ""
+
+
 def _advice(error: BaseException, frames: list[FrameType]) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return "install it where this command runs"
+        return "" if _OURS.match(error.name or "") else "install it where this command runs"
     if isinstance(error, ImportError):
         found = re.search(r"cannot import name '(\w+)'", str(error))
         return _meant(found[1], _names_in(error.name or "")) if found else ""
@@ -64,15 +86,8 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
     public = [each for each in known if not each.startswith("_")]
     longer = [each for each in public if name.startswith(f"{each}_")]  # resource_template: resource
-    near = sorted(longer, key=len)[-1:] or get_close_matches(name, public, 1)
+    near = get_close_matches(name, public, 1, 0.9) or sorted(longer, key=len)[-1:] or get_close_matches(name, public, 1)
     return f"did you mean {near[0]}?" if near else ""
-
-
-def _frames(error: BaseException) -> Iterator[FrameType]:
-    trace = error.__traceback__
-    while trace is not None:
-        yield trace.tb_frame
-        trace = trace.tb_next
 
 
 def _functions(name: str, frames: list[FrameType]) -> Iterator[FunctionType]:

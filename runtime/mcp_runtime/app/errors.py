@@ -1,6 +1,8 @@
 """Errors of decorated functions: when they are defined, and when they run."""
 
+import sys
 from traceback import extract_stack, walk_stack
+from types import TracebackType
 from typing import Final
 
 from mcp_runtime.core.errors import AuthorError, McpError, PeerError, clipped
@@ -54,6 +56,22 @@ def for_author(error: Exception) -> Exception:
     """Return an error of the same type with the author's line; if it ends the program, only its text is shown."""
     kind: type[Exception] = type(type(error).__name__, (AuthorError, type(error)), {})
     return kind(f"{calling_line()}: {error}")
+
+
+_before: Final = sys.excepthook
+
+
+def _show_with_advice(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    """Show the error that ends a program, and the author's line and advice below it if a name of ours is misspelt."""
+    _before(kind, error, where)
+    if isinstance(error, TypeError | AttributeError | NameError | ImportError) and not isinstance(error, AuthorError):
+        from mcp_runtime.app.advice import misspelt
+
+        if line := misspelt(error):
+            print(line, file=sys.stderr)
+
+
+sys.excepthook = _show_with_advice
 
 
 def invalid(reason: str, pointer: str) -> PeerError:

@@ -149,7 +149,7 @@ def _find(path: Path, name: str) -> ServerHandlers:
     if name:
         if name not in found:
             served = [key for key, value in found.items() if isinstance(value, ServerHandlers)]
-            hint = f"; say {path}:{served[0]}" if served else ""
+            hint = f"; use {path}:{served[0]}" if served else ""
             raise Unusable(f"{path}: {name} is not defined in it{hint}")
         given: Any = found[name]
         server: Any = given() if _is_class_of_servers(given) else given
@@ -160,7 +160,7 @@ def _find(path: Path, name: str) -> ServerHandlers:
     if not servers:
         raise Unusable(f"{path}: no App or Server instance found; define one, for example app = App('name')")
     if len({id(server) for server in servers.values()}) > 1:
-        raise Unusable(f"{path}: it defines {', '.join(servers)}; say which: {path}:{next(iter(servers))}")
+        raise Unusable(f"{path}: it defines {', '.join(servers)}; choose one: {path}:{next(iter(servers))}")
     return next(iter(servers.values()))
 
 
