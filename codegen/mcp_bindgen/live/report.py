@@ -19,7 +19,7 @@ MAX_MESSAGE: Final = 500
 """How many characters of a message are shown."""
 _TEXT: Final = "not JSON: expected value at line 1 column 1"
 _PRINTS: Final = "; if the server printed it, use print(..., file=sys.stderr) or ctx.info(...)"
-"""What to do about a line that is no message from its first character on."""
+"""The advice on a line that is text from its first character on."""
 _MAX_MASKED: Final = 65_536
 """The longest message, in bytes, whose secrets are found by their names; of a longer one no part is shown."""
 
