@@ -15,10 +15,12 @@ from mcp_bindgen.check.arguments import Arguments, Validator
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.live.arguments import parse_arguments
 from mcp_bindgen.mock.lock import Answers
-from mcp_bindgen.tool_clients import keywords, listing, narrowing
+from mcp_bindgen.tool_clients import listing
+from mcp_bindgen.tool_clients.comparing import narrowing
 from mcp_bindgen.tool_clients.contract import Contract, Tool
-from mcp_bindgen.tool_clients.schema_types import schema_types
-from mcp_bindgen.tool_clients.unions import Untypable
+from mcp_bindgen.tool_clients.typing import keywords
+from mcp_bindgen.tool_clients.typing.schema_types import schema_types
+from mcp_bindgen.tool_clients.typing.unions import Untypable
 from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
 from mcp_runtime.bridge import fallbacks
 from mcp_runtime.client_features import forms
@@ -90,16 +92,16 @@ ROWS: Final[Mapping[str, Use]] = {
     "mcp_bindgen.mock.lock:Answers.answer": lambda s: _answers(s).answer(_tool(s), {}),
     "mcp_bindgen.mock.lock:Answers.mismatch": lambda s: _answers(s).mismatch(_tool(s), VALUE),
     "mcp_bindgen.mock.lock:Answers.result": lambda s: _answers(s).result(_tool(s), {}),
-    "mcp_bindgen.tool_clients.keywords:default": keywords.default,
-    "mcp_bindgen.tool_clients.keywords:description": keywords.description,
+    "mcp_bindgen.tool_clients.typing.keywords:default": keywords.default,
+    "mcp_bindgen.tool_clients.typing.keywords:description": keywords.description,
     "mcp_bindgen.tool_clients.listing:spell_arguments": listing.spell_arguments,
-    "mcp_bindgen.tool_clients.narrowing:gaps with anything": lambda s: narrowing.gaps(s, {}),
-    "mcp_bindgen.tool_clients.narrowing:gaps from anything": lambda s: narrowing.gaps({}, s),
-    "mcp_bindgen.tool_clients.narrowing:gaps with more": lambda s: narrowing.gaps(s, _more(s)),
-    "mcp_bindgen.tool_clients.narrowing:gaps from more": lambda s: narrowing.gaps(_more(s), s),
-    "mcp_bindgen.tool_clients.narrowing:gaps with others": lambda s: narrowing.gaps(s, _changed(s)),
-    "mcp_bindgen.tool_clients.narrowing:smallest": narrowing.smallest,
-    "mcp_bindgen.tool_clients.schema_types:schema_types": lambda s: schema_types(s, "X", set()),
+    "mcp_bindgen.tool_clients.comparing.narrowing:gaps with anything": lambda s: narrowing.gaps(s, {}),
+    "mcp_bindgen.tool_clients.comparing.narrowing:gaps from anything": lambda s: narrowing.gaps({}, s),
+    "mcp_bindgen.tool_clients.comparing.narrowing:gaps with more": lambda s: narrowing.gaps(s, _more(s)),
+    "mcp_bindgen.tool_clients.comparing.narrowing:gaps from more": lambda s: narrowing.gaps(_more(s), s),
+    "mcp_bindgen.tool_clients.comparing.narrowing:gaps with others": lambda s: narrowing.gaps(s, _changed(s)),
+    "mcp_bindgen.tool_clients.comparing.narrowing:smallest": narrowing.smallest,
+    "mcp_bindgen.tool_clients.typing.schema_types:schema_types": lambda s: schema_types(s, "X", set()),
     "mcp_bindgen.values.schema:value_of": lambda s: [value_of(s, chance) for chance in (Least(), Random(1))],
     "mcp_bindgen.values.schema:plain_form": lambda s: [plain_form(one, s) for one in s["properties"].values()],
 }
@@ -127,10 +129,10 @@ EXEMPT: Final[Mapping[str, str]] = {
     "mcp_bindgen.tool_clients.contract:effective": "it reads the annotations",
     "mcp_bindgen.tool_clients.listing:spell_type": _INNER,
     "mcp_bindgen.tool_clients.listing:types_of": _INNER,
-    "mcp_bindgen.tool_clients.narrowing:closed": _INNER,
-    "mcp_bindgen.tool_clients.narrowing:meaning": _INNER,
-    "mcp_bindgen.tool_clients.narrowing:plain": _INNER,
-    "mcp_bindgen.tool_clients.narrowing:read": _INNER,
+    "mcp_bindgen.tool_clients.comparing.narrowing:closed": _INNER,
+    "mcp_bindgen.tool_clients.comparing.narrowing:meaning": _INNER,
+    "mcp_bindgen.tool_clients.comparing.narrowing:plain": _INNER,
+    "mcp_bindgen.tool_clients.comparing.narrowing:read": _INNER,
 }
 """Functions that need no row, and why."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.findings.severity import Severity
-from mcp_bindgen.tool_clients.compare import compare
+from mcp_bindgen.tool_clients.comparing.compare import compare
 from tools.talking import contract, objects, tool, validator
 
 S: dict[str, Any] = {"type": "string"}

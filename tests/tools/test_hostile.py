@@ -18,8 +18,8 @@ import pytest
 
 from functional.test_hostile import HOSTILE
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.tool_clients.module import MAX_FORMATTED
-from mcp_bindgen.tool_clients.narrowing import gaps
+from mcp_bindgen.tool_clients.calling.module import MAX_FORMATTED
+from mcp_bindgen.tool_clients.comparing.narrowing import gaps
 from support.command import Cli
 from tools.talking import load, objects, saved, text_of, tool
 

@@ -10,9 +10,9 @@ import pytest
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, ASSERTIONS, NEWER, TYPING
 from mcp_bindgen.ir.nodes import STRING, Struct
-from mcp_bindgen.tool_clients.compare import compare
-from mcp_bindgen.tool_clients.keywords import References
-from mcp_bindgen.tool_clients.schema_types import schema_types
+from mcp_bindgen.tool_clients.comparing.compare import compare
+from mcp_bindgen.tool_clients.typing.keywords import References
+from mcp_bindgen.tool_clients.typing.schema_types import schema_types
 from mcp_runtime.json_schema.keywords import KEYWORDS, MEANT, having
 from tools.talking import contract, objects, text_of, tool
 

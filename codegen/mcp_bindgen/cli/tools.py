@@ -27,8 +27,8 @@ from mcp_bindgen.paths import write_file
 from mcp_bindgen.project.request import from_here
 
 if TYPE_CHECKING:
+    from mcp_bindgen.tool_clients.calling.module import Made
     from mcp_bindgen.tool_clients.contract import Contract
-    from mcp_bindgen.tool_clients.module import Made
     from mcp_bindgen.tool_clients.servers import Server
 
 _PAGE = "docs/tools.md"
@@ -67,7 +67,7 @@ def generate(
 ) -> None:
     """Write a typed client for a server's tools, and the lock file with their contract."""
     from mcp_bindgen.live.listing import contract_of
-    from mcp_bindgen.tool_clients.module import COMMAND, make, refuse_misnamed
+    from mcp_bindgen.tool_clients.calling.module import COMMAND, make, refuse_misnamed
     from mcp_bindgen.tool_clients.servers import LOCK, module_path, servers_of_project
 
     one = sources.described(command, from_, env=env, cwd=cwd, header=header)
@@ -164,7 +164,7 @@ def check(
 ) -> None:
     """Compare servers with their lock files, and show what breaks callers."""
     from mcp_bindgen.live.listing import contract_of
-    from mcp_bindgen.tool_clients.compare import make
+    from mcp_bindgen.tool_clients.comparing.compare import make
     from mcp_bindgen.tool_clients.contract import read_contract, refuse_other_server
     from mcp_bindgen.tool_clients.servers import servers_of_project
 
@@ -227,7 +227,7 @@ def _each(option: str, values: Sequence[str] | None) -> list[str]:
 def _whole(options: Sequence[str], server: Sequence[str]) -> str:
     """Spell a command for the header of a file, without secrets."""
     from mcp_bindgen.live.mask import masked_words
-    from mcp_bindgen.tool_clients.module import COMMAND
+    from mcp_bindgen.tool_clients.calling.module import COMMAND
 
     dashes = ["--"] if server and not is_url(server[0]) else []
     return f"{COMMAND} {shlex.join(masked_words([*options, *dashes, *server]))}"
@@ -264,7 +264,7 @@ def _callers(
     """Print the lines that call the tools of a server and are affected, and return their number."""
     from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT
     from mcp_bindgen.impact.report import as_json, render
-    from mcp_bindgen.tool_clients.impact import callers
+    from mcp_bindgen.tool_clients.comparing.impact import callers
 
     found = callers(server, old, new, paths, checker=CHECKERS[DEFAULT], diagnostics=diagnostics)
     if format_ == "json":

@@ -18,10 +18,10 @@ from mcp_bindgen.ir.facts import admits, admits_null
 from mcp_bindgen.ir.nodes import ANY, Definition, Field, MapOf, Protocol, Ref, Scalar, Struct, TypeRef, protocol_of
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, describe, digest, dump, effective
-from mcp_bindgen.tool_clients.keywords import MAX_DESCRIPTION
-from mcp_bindgen.tool_clients.names import class_word, convention, method_names, unique
-from mcp_bindgen.tool_clients.schema_types import Schema, Types, schema_types
-from mcp_bindgen.tool_clients.unions import Untypable
+from mcp_bindgen.tool_clients.typing.keywords import MAX_DESCRIPTION
+from mcp_bindgen.tool_clients.typing.names import class_word, convention, method_names, unique
+from mcp_bindgen.tool_clients.typing.schema_types import Schema, Types, schema_types
+from mcp_bindgen.tool_clients.typing.unions import Untypable
 
 MAX_SCHEMA = 100_000
 """The maximum length of a tool's schema that the module contains, in characters."""

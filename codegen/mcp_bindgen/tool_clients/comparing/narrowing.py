@@ -27,7 +27,7 @@ from mcp_bindgen.ir.nodes import Kind, Protocol, Ref, TypeRef, protocol_of
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.json_values import escaped, is_list, is_object, read_pointer
 from mcp_bindgen.merge.build import build
-from mcp_bindgen.tool_clients.keywords import References, is_annotation, nodes, texts
+from mcp_bindgen.tool_clients.typing.keywords import References, is_annotation, nodes, texts
 from mcp_bindgen.values.builder import Builder, Step
 from mcp_runtime.json_schema.check import Check, ExhaustedSchema, UnusableSchema
 from mcp_runtime.json_schema.keywords import NAMED

@@ -17,8 +17,8 @@ from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.json_values import as_object
+from mcp_bindgen.tool_clients.comparing.narrowing import Gap, gaps, meaning, reworded, smallest
 from mcp_bindgen.tool_clients.contract import HINTS, Contract, Tool
-from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, reworded, smallest
 from mcp_bindgen.values.builder import Step
 
 METHOD = "tools/call"

@@ -19,11 +19,11 @@ from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
 from mcp_bindgen.impact.stubs import Stubs
 from mcp_bindgen.ir.history import Lifetime
-from mcp_bindgen.tool_clients.compare import compare
+from mcp_bindgen.tool_clients.calling.plan import MODULE, client_view, plan
+from mcp_bindgen.tool_clients.comparing.compare import compare
 from mcp_bindgen.tool_clients.contract import Contract
-from mcp_bindgen.tool_clients.names import client_name, convention
-from mcp_bindgen.tool_clients.plan import MODULE, client_view, plan
 from mcp_bindgen.tool_clients.servers import Server
+from mcp_bindgen.tool_clients.typing.names import client_name, convention
 
 
 class ToolBindings(Bindings):

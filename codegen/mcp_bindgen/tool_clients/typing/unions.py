@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp_bindgen.ir.nodes import ANY, Alias, Definition, Ref, Scalar, TypeRef, Union
-from mcp_bindgen.tool_clients.keywords import MAX_CHOICES
+from mcp_bindgen.tool_clients.typing.keywords import MAX_CHOICES
 
 
 class Untypable(Exception):

@@ -12,10 +12,10 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.header import HEADER_MARK, header
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
+from mcp_bindgen.tool_clients.calling.plan import client_view, plan
 from mcp_bindgen.tool_clients.contract import Contract, digest, read_contract
-from mcp_bindgen.tool_clients.names import client_name, is_class_name, method_names
-from mcp_bindgen.tool_clients.plan import client_view, plan
 from mcp_bindgen.tool_clients.servers import Server
+from mcp_bindgen.tool_clients.typing.names import client_name, is_class_name, method_names
 
 TEMPLATE = "tools.py.j2"
 COMMAND = "mcp-bindgen tools generate"

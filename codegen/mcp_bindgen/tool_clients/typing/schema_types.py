@@ -27,7 +27,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.json_values import is_list, is_number, is_object
-from mcp_bindgen.tool_clients.keywords import (
+from mcp_bindgen.tool_clients.typing.keywords import (
     ALL_BOUNDS,
     BOUNDS,
     INEXACT,
@@ -45,8 +45,8 @@ from mcp_bindgen.tool_clients.keywords import (
     is_unknown,
     texts,
 )
-from mcp_bindgen.tool_clients.names import MAX_NAME, MAX_WORD, alternative_words, class_word, unique
-from mcp_bindgen.tool_clients.unions import Untypable, any_of, distinct, refuse_explosions
+from mcp_bindgen.tool_clients.typing.names import MAX_NAME, MAX_WORD, alternative_words, class_word, unique
+from mcp_bindgen.tool_clients.typing.unions import Untypable, any_of, distinct, refuse_explosions
 
 Schema = dict[str, Any]
 Form: TypeAlias = TypeRef | Struct

@@ -1,0 +1,1 @@
+"""Typing: from the JSON Schemas of a tool to definitions of the intermediate representation."""
