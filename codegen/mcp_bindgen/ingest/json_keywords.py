@@ -137,6 +137,13 @@ def read_bounds(kind: str, node: Node, where: Location, diagnostics: Diagnostics
     return Bounds(**values) if values else UNBOUNDED
 
 
+def unmet_sizes(node: Node, required: int) -> list[str]:
+    """Return the bounds on the number of properties that a schema states, unless the required ones are enough."""
+    least: object = node.get("minProperties")
+    words = [word for word in ("minProperties", "maxProperties") if word in node]
+    return [word for word in words if word == "maxProperties" or not isinstance(least, int) or least > required]
+
+
 def is_pattern(value: object) -> bool:
     """Whether Python can match a pattern; what is not even text is left to be reported as such."""
     if not isinstance(value, str):

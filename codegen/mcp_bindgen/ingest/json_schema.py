@@ -26,6 +26,7 @@ from mcp_bindgen.ingest.json_keywords import (
     read_bounds,
     spell_value,
     type_names,
+    unmet_sizes,
     warn_idle,
 )
 from mcp_bindgen.ingest.shapes import Contains, Declaration, OfObjects, any_of, never, with_opaque
@@ -305,13 +306,6 @@ class _SchemaReader:
         undeclared = [name for name in required if name not in properties]
         if not properties and not undeclared and extra is not None:
             return MapOf(value=extra, bounds=bounds)
-        lost = [word for word in ("minProperties", "maxProperties") if word in node]
-        if (
-            "minProperties" in lost
-            and isinstance(node["minProperties"], int)
-            and node["minProperties"] <= len(set(required))
-        ):
-            lost.remove("minProperties")  # The required properties are enough.
         if extra is None and undeclared:
             return never(where.child("required"))
         made = Object(
@@ -322,7 +316,7 @@ class _SchemaReader:
             extra=extra,
             indexed="additionalProperties" in node,
         )
-        return self._with_opaque(made, lost, node, where)
+        return self._with_opaque(made, unmet_sizes(node, len(set(required))), node, where)
 
     def _property(self, name: str, node: object, required: bool, where: Location, depth: int) -> Field[Shape]:
         doc, deprecated = _describe(node)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from mcp_bindgen.ir.leaves import leaves, structs
 from mcp_bindgen.ir.nodes import (
+    ANY,
     Field,
     Kind,
     ListOf,
@@ -25,28 +26,14 @@ from mcp_bindgen.ir.scalars import fits
 
 def admits_null(protocol: Protocol, type_: TypeRef) -> bool:
     """Whether null is a value of a type."""
-    match protocol.resolve(type_):
-        case Primitive(kind=kind):
-            return kind in (Kind.NULL, Kind.ANY)
-        case Literal(values=values):
-            return None in values
-        case Union(members=members):
-            return any(admits_null(protocol, member) for member in members)
-        case _:
-            return False
+    return ANY in leaves(type_, protocol) or admits(protocol, type_, None)
 
 
 def admits(protocol: Protocol, type_: TypeRef, value: Scalar) -> bool:
     """Whether a constant is a value of a type; nothing is said of types that admit anything."""
-    match protocol.resolve(type_):
-        case Primitive() as scalar:
-            return fits(value, scalar)
-        case Literal() as literal:
-            return Literal(values=(value,)) in literal.each()
-        case Union(members=members):
-            return any(admits(protocol, member, value) for member in members)
-        case _:
-            return False
+    scalars = (leaf for leaf in leaves(type_, protocol) if isinstance(leaf, Primitive | Literal))
+    one = Literal(values=(value,))
+    return any(fits(value, each) if isinstance(each, Primitive) else one in each.each() for each in scalars)
 
 
 def discriminators(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[str]:

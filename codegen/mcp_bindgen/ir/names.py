@@ -73,9 +73,8 @@ def methods_of(definition: Definition | None) -> tuple[str, ...]:
 
 def method_constant(definition: Definition | None) -> str | None:
     """Return the method of a message, or None if a definition is not a message of one method."""
-    field = definition.field("method") if isinstance(definition, Struct) else None
-    constant = field.constant if field else None
-    return constant.values[0] if constant and isinstance(constant.values[0], str) else None
+    methods = methods_of(definition)
+    return methods[0] if len(methods) == 1 else None
 
 
 def reference(type_: TypeRef) -> str | None:

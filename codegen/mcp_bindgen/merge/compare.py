@@ -6,6 +6,7 @@ agree (`mcp-bindgen verify`).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from mcp_bindgen.ir.nodes import (
     NULL,
@@ -23,7 +24,8 @@ from mcp_bindgen.ir.nodes import (
 )
 from mcp_bindgen.ir.spell import bounds_of, is_never, spell, spell_bounds
 from mcp_bindgen.json_values import escaped
-from mcp_bindgen.merge.flatten import Declarations, canonical, flatten, resolve
+from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
+from mcp_bindgen.merge.overlap import leaves_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,22 +84,8 @@ class Comparison:
 
     def _leaves(self, type_: Shape, declarations: Declarations) -> tuple[Shape, ...]:
         """Flatten a union through the aliases in it; a reference to an object stays a reference."""
-        flat: dict[Shape, None] = {}
-        pending, seen = [type_], set[str]()
-        while pending:
-            member = pending.pop(0)
-            resolved = resolve(member, declarations)
-            if isinstance(resolved, Union):
-                name = member.name if isinstance(member, Ref) else ""
-                if not name or name not in seen:
-                    seen.add(name)
-                    pending = [*resolved.members, *pending]
-            elif isinstance(resolved, Literal):
-                flat.update(dict.fromkeys(resolved.each()))
-            else:
-                is_object = isinstance(resolved, Object | AllOf)
-                flat[canonical(member, declarations) if is_object else resolved] = None
-        return tuple(flat)
+        parts = (leaf.each() if isinstance(leaf, Literal) else (leaf,) for leaf in leaves_of(type_, declarations))
+        return tuple(dict.fromkeys(chain.from_iterable(parts)))
 
     def _unions(
         self, left: Shape, right: Shape, leaves_left: tuple[Shape, ...], leaves_right: tuple[Shape, ...], pointer: str

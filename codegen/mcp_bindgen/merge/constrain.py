@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ingest.json_keywords import ASSERTIONS, Node, is_pattern, opaque_text, read_bounds
+from mcp_bindgen.ingest.json_keywords import ASSERTIONS, Node, is_pattern, opaque_text, read_bounds, unmet_sizes
 from mcp_bindgen.ingest.shapes import with_opaque
 from mcp_bindgen.ir.nodes import (
     UNBOUNDED,
@@ -50,8 +50,7 @@ def constrain(shape: Shape, words: Node, where: Location) -> Shape:
         case Object(extra=extra):
             rest: object = words.get("additionalProperties", True)
             extra = None if rest is False or extra is None else constrain(extra, as_object(rest), where)
-            needed = sum(property_.required for property_ in shape.properties)
-            lost = [word for word in _OF_OBJECTS if word == "maxProperties" or words.get(word, 0) > needed]
+            lost = unmet_sizes(words, sum(property_.required for property_ in shape.properties))
             return _with(replace(shape, extra=extra), lost, words, where)
         case Union(members=members):
             return replace(shape, members=tuple(constrain(member, words, where) for member in members))

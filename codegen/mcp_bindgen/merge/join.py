@@ -182,7 +182,7 @@ class _Place:
                 parts.append(part if is_union else stated)
             elif stated and is_scalar:
                 continue
-            elif is_any(part) and not _has_bounds(part):
+            elif is_any(part) and not spell_bounds(part):
                 opaque = both(opaque, part.opaque)
             elif part not in parts or part.opaque:
                 parts.append(part)
@@ -301,10 +301,6 @@ def _label(part: Shape) -> str:
     """Return what distinguishes a member of a union: its name, or its properties."""
     named = [p.wire_name for p in part.properties] if isinstance(part, Object) else []
     return part.name if isinstance(part, Ref) else " ".join(named)
-
-
-def _has_bounds(shape: Shape) -> bool:
-    return isinstance(shape, Primitive) and shape.bounds != UNBOUNDED
 
 
 def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:

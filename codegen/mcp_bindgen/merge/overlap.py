@@ -19,13 +19,13 @@ def leaves_of(shape: Shape, declarations: Declarations, *, exactly: bool = False
     found: list[Shape] = []
     pending, seen = [shape], set[str]()
     while pending:
-        member = canonical(pending.pop(), declarations)
+        member = canonical(pending.pop(0), declarations)
         target = resolve(member, declarations)
         if exactly and isinstance(target, Union) and (target.exclusive or target.opaque or member.opaque):
             found.append(with_opaque(target, member.opaque))
         elif isinstance(target, Union) and not (isinstance(member, Ref) and member.name in seen):
             seen |= {member.name} if isinstance(member, Ref) else set()
-            pending += target.members
+            pending = [*target.members, *pending]
         elif not isinstance(target, Union):
             is_named = isinstance(target, Object | AllOf | MapOf)
             found.append(member if is_named or member is target else with_opaque(target, member.opaque))

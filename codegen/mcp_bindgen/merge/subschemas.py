@@ -12,6 +12,8 @@ from mcp_bindgen.ir.nodes import ANY, Definition, Erratum, MapOf, Struct
 from mcp_bindgen.ir.spell import spell
 
 _PROPERTIES = "properties"
+_OBJECT = MapOf(value=ANY)
+_SCHEMAS = MapOf(value=MapOf(value=ANY, is_schema=True))
 
 
 def admit_booleans(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definition], tuple[Erratum, ...]]:
@@ -21,22 +23,14 @@ def admit_booleans(definitions: Mapping[str, Definition]) -> tuple[dict[str, Def
     for name, definition in definitions.items():
         if not isinstance(definition, Struct) or not _is_schema(definition):
             continue
-        fields = tuple(
-            (
-                replace(field, type=MapOf(value=MapOf(value=ANY, is_schema=True)))
-                if field.wire_name == _PROPERTIES
-                else field
-            )
-            for field in definition.fields
-        )
-        changed[name] = replace(definition, fields=fields)
-        spelled = spell(MapOf(value=ANY))
+        fields = (replace(f, type=_SCHEMAS) if f.wire_name == _PROPERTIES else f for f in definition.fields)
+        changed[name] = replace(definition, fields=tuple(fields))
         errata.append(
             Erratum(
                 rule="boolean-subschema",
                 pointer=f"/{name}/properties/{_PROPERTIES}",
-                json=spelled,
-                typescript=spelled,
+                json=spell(_OBJECT),
+                typescript=spell(_OBJECT),
                 contradiction=False,
             )
         )
@@ -48,4 +42,4 @@ def _is_schema(struct: Struct) -> bool:
     type_, properties = struct.field("type"), struct.field(_PROPERTIES)
     if type_ is None or properties is None or type_.constant is None or type_.constant.values != ("object",):
         return False
-    return properties.type == MapOf(value=MapOf(value=ANY))
+    return properties.type == MapOf(value=_OBJECT)

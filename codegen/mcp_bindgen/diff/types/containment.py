@@ -12,7 +12,6 @@ from mcp_bindgen.diff.types.scalars import bound_sites, effect_of_bound
 from mcp_bindgen.ir.leaves import forms, is_json_schema, members, rest_of
 from mcp_bindgen.ir.nodes import (
     ANY,
-    UNBOUNDED,
     Field,
     Kind,
     ListOf,
@@ -94,9 +93,9 @@ class Containment:
             case Primitive(), Primitive():
                 kinds = {a.kind, b.kind}
                 is_kind = len(kinds) == 1 or (a.kind, b.kind) == (Kind.INTEGER, Kind.NUMBER)
-                return is_kind and _within(bound_sites(a.bounds, b.bounds, a.kind))
+                return is_kind and _within(bound_sites(a, b))
             case ListOf(), ListOf():
-                if not _within(bound_sites(a.bounds, b.bounds)) or a.prefix or b.prefix:
+                if not _within(bound_sites(a, b)) or a.prefix or b.prefix:
                     return a == b and not (a.prefix or b.prefix)
                 return a.bounds.max_items == 0 or self.holds(a.item, b.item)
             case (Struct() | MapOf()), (Struct() | MapOf()):
@@ -105,8 +104,7 @@ class Containment:
                 return False
 
     def _objects(self, sent: Struct | MapOf, taken: Struct | MapOf) -> bool:
-        bounds = [side.bounds if isinstance(side, MapOf) else UNBOUNDED for side in (sent, taken)]
-        if not _within(bound_sites(bounds[0], bounds[1])):
+        if not _within(bound_sites(sent, taken)):
             return False
         declared, rest, other = members(sent), rest_of(sent), rest_of(taken)
         if rest is not None and (other is None or not self.holds(rest, other)):

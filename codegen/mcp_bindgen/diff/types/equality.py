@@ -8,7 +8,6 @@ from mcp_bindgen.ir.leaves import constants, forms, is_json_value, members, rest
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import (
     ANY,
-    UNBOUNDED,
     Field,
     Kind,
     ListOf,
@@ -158,11 +157,11 @@ class Equality:
             case (Struct() | MapOf()), (Struct() | MapOf()):
                 return self.alike(before, after)
             case ListOf(), ListOf():
-                return not any(bound_sites(before.bounds, after.bounds)) and self.same(before.item, after.item)
+                return not any(bound_sites(before, after)) and self.same(before.item, after.item)
             case Primitive(), Primitive():
                 same_format = before.format == after.format or not self._exact
                 is_same = before.kind is after.kind and same_format
-                return is_same and not any(bound_sites(before.bounds, after.bounds, before.kind))
+                return is_same and not any(bound_sites(before, after))
             case Literal(), Literal():
                 return set(before.each()) == set(after.each())
             case _:
@@ -173,8 +172,7 @@ class Equality:
         before, after = members(old), members(new)
         if before.keys() != after.keys() or any(before[n].required != after[n].required for n in before):
             return False
-        bounds = [side.bounds if isinstance(side, MapOf) else UNBOUNDED for side in (old, new)]
-        if any(bound_sites(bounds[0], bounds[1])):
+        if any(bound_sites(old, new)):
             return False
         rest, other = rest_of(old), rest_of(new)
         same = rest is other if rest is None or other is None else self.same(rest, other)
@@ -193,12 +191,6 @@ class Equality:
         common = every & before.keys() & after.keys()
         equal = (1.0 if self.same(before[n].type, after[n].type) else 0.5 for n in common)
         return sum(equal) / len(every) if every else 1.0
-
-
-def name_likeness(old: str, new: str) -> float:
-    """How similar two names are, in either order (0 to 1)."""
-    a, b = old.lower(), new.lower()
-    return max(SequenceMatcher(None, a, b).ratio(), SequenceMatcher(None, b, a).ratio())
 
 
 SIMILAR = 0.6
@@ -296,7 +288,7 @@ def renamed(gone: Iterable[Field], come: Iterable[Field], same: Same) -> Mapping
     left, arrived = ([one for one in side if len(one.wire_name) <= _MAX_NAME] for side in (gone, come))
     for old in left if len(left) * len(arrived) <= MAX_RENAMES else ():
         for new in arrived:
-            like = _names_alike(old.wire_name, new.wire_name)
+            like = name_likeness(old.wire_name, new.wire_name)
             if like >= SIMILAR and old.required == new.required and same(old.type, new.type):
                 rows.append((-like, sorted((old.wire_name, new.wire_name)), old.wire_name, new.wire_name))
     found: dict[str, str] = {}
@@ -306,7 +298,7 @@ def renamed(gone: Iterable[Field], come: Iterable[Field], same: Same) -> Mapping
     return found
 
 
-def _names_alike(old: str, new: str) -> float:
+def name_likeness(old: str, new: str) -> float:
     """How similar two names are (0 to 1), in either order and ignoring how words are joined."""
     a, b = sorted(name.lower().replace("_", "").replace("-", "") for name in (old, new))
     return SequenceMatcher(None, a, b).ratio()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.sites import BoundSite, Edge
-from mcp_bindgen.ir.nodes import Bounds, Kind, Literal, Primitive, TypeRef
+from mcp_bindgen.ir.nodes import UNBOUNDED, Bounds, Kind, ListOf, Literal, MapOf, Primitive, Struct, TypeRef
 from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import bounds_of
 
@@ -28,23 +28,25 @@ def contains(open_: Primitive | Literal, closed: Primitive | Literal) -> bool:
     return all(fits(value, open_) for value in closed.values)
 
 
-def kind_of(type_: TypeRef) -> Kind | None:
+def kind_of(type_: TypeRef | Struct) -> Kind | None:
     """Return the kind of a primitive type; None for any other."""
     return type_.kind if isinstance(type_, Primitive) else None
 
 
+_Bounded = Primitive | ListOf | MapOf
 _SIZES = ("min_length", "max_length", "min_items", "max_items", "min_properties", "max_properties")
 
 
-def bound_sites(old: Bounds, new: Bounds, kind: Kind | None = None) -> Iterator[BoundSite]:
-    """Iterate over the bounds that differ; bounds that admit the same values are equal.
+def bound_sites(old: TypeRef | Struct, new: TypeRef | Struct) -> Iterator[BoundSite]:
+    """Iterate over the bounds of two types that differ; bounds that admit the same values are equal.
 
-    Args:
-        old: the old bounds.
-        new: the new ones.
-        kind: the type of a scalar, None for a list or an object.
+    Objects with properties have none, and those of scalars of different kinds are compared only if both are numbers.
     """
-    before, after = _effective(old, kind), _effective(new, kind)
+    kinds = {kind_of(old), kind_of(new)}
+    if len(kinds) > 1 and not kinds <= {Kind.INTEGER, Kind.NUMBER}:
+        return
+    kind = Kind.NUMBER if len(kinds) > 1 else kinds.pop()
+    before, after = (_effective(side.bounds if isinstance(side, _Bounded) else UNBOUNDED, kind) for side in (old, new))
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             yield BoundSite(before=before.get(name), after=after.get(name))

@@ -27,7 +27,7 @@ from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.gates import needs_of_form
 from mcp_bindgen.diff.wire.spot import Spot, through
 from mcp_bindgen.ir.leaves import forms, is_json_schema, members, rest_of, selectors
-from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import ANY, Field, ListOf, MapOf, Primitive, Protocol, Ref, Struct, TypeRef, Union
 from mcp_bindgen.ir.spell import is_never, spell
 from mcp_bindgen.values.builder import Step
 
@@ -232,22 +232,18 @@ class Walk:
             case ((Struct() | MapOf()), (Struct() | MapOf())):
                 self._objects(before, after, spot)
             case ListOf(), ListOf():
-                for site in bound_sites(before.bounds, after.bounds):
-                    self._see(site, spot)
+                self._bounds(before, after, spot)
                 self.types(before.item, after.item, spot.item())
             case _:
                 sides = ((end.subject.definition, end.subject.member) for end in (spot.before, spot.after))
                 selects = all(side in self._sides.selectors for side in sides)
                 self._see(TypeSite(before=(old,), after=(new,), selects=selects), spot)
-                self._scalar_bounds(before, after, spot)
+                if isinstance(before, Primitive) and isinstance(after, Primitive):
+                    self._bounds(before, after, spot)
 
-    def _scalar_bounds(self, old: object, new: object, spot: Spot) -> None:
-        if isinstance(old, Primitive) and isinstance(new, Primitive):
-            kinds = {old.kind, new.kind}
-            if len(kinds) == 1 or all(kind in ("integer", "number") for kind in kinds):
-                kind = old.kind if len(kinds) == 1 else Primitive(kind=max(kinds)).kind
-                for site in bound_sites(old.bounds, new.bounds, kind):
-                    self._see(site, spot)
+    def _bounds(self, old: TypeRef | Struct, new: TypeRef | Struct, spot: Spot) -> None:
+        for site in bound_sites(old, new):
+            self._see(site, spot)
 
     def _objects(self, old: Object, new: Object, spot: Spot) -> None:
         if isinstance(old, Struct) and isinstance(new, Struct):
@@ -256,9 +252,7 @@ class Walk:
                 return
             self._entered.add(key)
         pairing, spot_inside = Pairing(old, new, self._skipped), inside(old, new, spot)
-        bounds = [side.bounds if isinstance(side, MapOf) else UNBOUNDED for side in (old, new)]
-        for site in bound_sites(bounds[0], bounds[1]):
-            self._see(site, spot)
+        self._bounds(old, new, spot)
         renames = renamed(pairing.gone, pairing.come, self._sides.same)
         for was, is_ in renames.items():
             both = PropertySite(before=pairing.before[was], after=pairing.after[is_])
