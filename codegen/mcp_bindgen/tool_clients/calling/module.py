@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.diagnostics import Diagnostics, InputError, count
 from mcp_bindgen.emit.header import HEADER_MARK, header
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
@@ -40,7 +40,7 @@ def module(contract: Contract, client: str, diagnostics: Diagnostics, command: s
 def _header(contract: Contract, command: str) -> tuple[str, ...]:
     return (
         f"server:   {contract.server} {contract.version}".rstrip(),
-        f"contract: {digest(json.loads(contract.lock()))}, {len(contract.tools)} tools",
+        f"contract: {digest(json.loads(contract.lock()))}, {count(len(contract.tools), 'tool')}",
         *header(command),
     )
 
