@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from mcp_bindgen.bridge.rows import RULE_SESSION, RULE_SPLIT, Decision, Entry, Rows
 from mcp_bindgen.bridge.shapes import Shapes, call
-from mcp_bindgen.diff.sites import BoundSite
 from mcp_bindgen.diff.types.equality import renamed
 from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.compare import renamed_methods
@@ -254,18 +253,15 @@ class _Derivation:
         before, after = self._old.resolve(old), self._new.resolve(new)
         if ANY in forms(new, self._new):
             return [("type-widened", (spell(old), spell(new)))]
-        sites: list[BoundSite] = []
         match before, after:
-            case ListOf(item=a), ListOf(item=b) if self._sides.same(a, b):
-                sites = list(bound_sites(before.bounds, after.bounds))
-            case MapOf(value=a), MapOf(value=b) if self._sides.same(a, b):
-                sites = list(bound_sites(before.bounds, after.bounds))
-            case Primitive(kind=kind), Primitive(kind=other) if kind is other:
-                sites = list(bound_sites(before.bounds, after.bounds, kind))
+            case (ListOf(item=a), ListOf(item=b)) | (MapOf(value=a), MapOf(value=b)):
+                is_of_bounds = self._sides.same(a, b)
+            case Primitive(kind=kind), Primitive(kind=other):
+                is_of_bounds = kind is other
             case _:
-                pass
+                is_of_bounds = False
         found: list[tuple[str, tuple[str, str]]] = []
-        for site in sites:
+        for site in bound_sites(before, after) if is_of_bounds else ():
             verb = "added" if not site.before else "changed" if site.after else "removed"
             readings = site.before.text if site.before else "-", site.after.text if site.after else "-"
             found.append((f"constraint-{verb}", readings))
