@@ -159,6 +159,12 @@ PROVABLE: Mapping[str, tuple[str, Edit]] = {
             allOf=[{"properties": {"form": {"type": "string"}}}]
         ),
     ),
+    "a pattern of names in a map": (
+        "2025-11-25",
+        lambda all_: all_["CallToolResult"]["properties"]["structuredContent"].update(
+            patternProperties={"^x-|^extra": {"type": "string"}}
+        ),
+    ),
     "few properties of an open object": ("2026-07-28", _sized("Tool", "outputSchema", maxProperties=2)),
     "many properties of an open object": ("2025-11-25", _sized("Tool", "inputSchema", minProperties=4)),
     "a property that a map must have": (

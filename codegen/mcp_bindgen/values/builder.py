@@ -165,7 +165,7 @@ class Builder:
                 yield from ([value] for value in self._samples(item, within) if value != [])
             case MapOf(value=value):
                 yield from self._filled(value, (1, *self._sizes))
-                yield from ({word: self.smallest(value)} for word in self._words)
+                yield from ({word: each} for word in self._words for each in self._samples(value, within))
             case Struct() as struct:
                 yield from self._objects(struct, within)
             case _:
