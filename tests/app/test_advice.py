@@ -1,12 +1,12 @@
 """A module that fails is described in one line with its place, and with the name that was meant or what is missing."""
 
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
 
 from mcp_runtime.app.program import Unusable, load_server
-from support.programs import run_program
 
 MISTAKES = {
     "App('x', verson='1')": "an unexpected keyword argument 'verson'; did you mean version?",
@@ -56,17 +56,27 @@ def test_a_module_that_fails_is_one_line(line: str, tmp_path: Path, monkeypatch:
     assert told.count("mean") <= 1
 
 
+def ended_by(path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Run a program that fails, and return what Python prints at its end."""
+    with pytest.raises(Exception) as raised:
+        runpy.run_path(str(path), run_name="__main__")
+    sys.excepthook(raised.type, raised.value, raised.tb)
+    return capsys.readouterr().err.splitlines()
+
+
 OTHERS = ("own(", "Ap(", "Contxt", "prnt", "import surely", "os.environ", "def f(:", "1 / 0", "{}[")
 """How mistakes begin that Python explains, or that have nothing to do with this package."""
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_a_program_that_fails_ends_with_the_same_line(line: str, tmp_path: Path) -> None:
+def test_a_program_that_fails_ends_with_the_same_line(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "failing_server.py"
     path.write_text(f"{BEGINNING}def use():\n    {line}\n" if line[0] != "d" else f"{BEGINNING}{line}\n")
     with path.open("a") as program:
         program.write("use()\n")
-    traceback = run_program(path).stderr.splitlines()
+    traceback = ended_by(path, capsys)
     assert traceback[0].startswith(("Traceback", "  File"))
     has_advice = traceback[-1].startswith(f"{path}:6: ")
     assert has_advice is not line.startswith(OTHERS)
@@ -74,13 +84,15 @@ def test_a_program_that_fails_ends_with_the_same_line(line: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("open_it", ["testing.connect(app, elicitt=[])", "mcp_bindings.connect_stdio('x', enw={})"])
-def test_a_wrong_option_below_await_has_the_line_of_its_author(open_it: str, tmp_path: Path) -> None:
+def test_a_wrong_option_below_await_has_the_line_of_its_author(
+    open_it: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "client.py"
     path.write_text(
         f"{BEGINNING}import asyncio, mcp_bindings\nfrom mcp_bindings import testing\nasync def main():\n"
         f"    async with {open_it}: pass\nasyncio.run(main())\n"
     )
-    assert run_program(path).stderr.splitlines()[-1].startswith(f"{path}:8: TypeError: ")
+    assert ended_by(path, capsys)[-1].startswith(f"{path}:8: TypeError: ")
 
 
 @pytest.mark.parametrize(

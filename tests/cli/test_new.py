@@ -1,5 +1,6 @@
 """`mcp-bindgen new` and `dev`: a project that passes its own tests, and the inspector."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from support.command import Cli
-from support.programs import quick_python
 
 FILES = ["Dockerfile", "README.md", "my_notes.py", "pyproject.toml", "test_my_notes.py"]
 
@@ -69,15 +69,24 @@ def test_dev_starts_the_inspector_with_a_server_that_reloads(
 
 
 @pytest.mark.slow
-def test_dev_serves_over_http_without_npx(here: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "words", "line"),
+    [
+        ("", (), "npx is not installed, so there is no inspector; serving over HTTP with reload\n"),
+        (".", ("--port", "0"), "serving at http://127.0.0.1:"),
+    ],
+)
+def test_dev_serves_over_http_with_a_port_or_without_npx(
+    path: str, words: tuple[str, ...], line: str, here: Path
+) -> None:
     (here / "server.py").write_text("from mcp_bindings import App\napp = App('x')\n")
-    command = [quick_python(), "-m", "mcp_bindgen", "dev", "server.py", "--port", "0"]
-    with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True, env={"PATH": ""}) as process:
-        assert process.stderr is not None
-        lines = [process.stderr.readline(), process.stderr.readline()]
+    (here / "npx").write_text("#!/bin/sh\nexit 3\n")
+    (here / "npx").chmod(0o755)
+    command = [sys.executable, "-m", "mcp_bindgen", "dev", "server.py", *words]
+    environment = {**os.environ, "PATH": path}
+    with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None and process.stderr.readline().startswith(line)
         process.terminate()
-    assert lines[0] == "npx is not installed, so there is no inspector; serving over HTTP with reload\n"
-    assert lines[1].startswith("serving at http://127.0.0.1:")
 
 
 def test_dev_explains_what_it_cannot_serve(here: Path, cli: Cli) -> None:

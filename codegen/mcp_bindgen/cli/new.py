@@ -80,9 +80,9 @@ def new(
 def dev(
     server: Annotated[str, typer.Argument(metavar="FILE[:NAME]", help="The server, as `run` takes it.")],
     *,
-    port: Annotated[int, port_option()] = 8000,
+    port: Annotated[int | None, port_option()] = None,
 ) -> None:
-    """Serve a file with reload, in the official inspector if npx is installed; otherwise over HTTP, on --port.
+    """Serve a file with reload, in the official inspector; with --port, or without npx, over HTTP.
 
     The inspector starts the server; npx downloads it the first time. A change of a Python file in the folder restarts
     the server.
@@ -93,8 +93,9 @@ def dev(
     if why := why_foreign(path):
         raise InputError.at(path, why)
     npx = shutil.which("npx")
-    if npx is None:
-        print("npx is not installed, so there is no inspector; serving over HTTP with reload", file=sys.stderr)
-        raise typer.Exit(serve_file([server, "--reload", "--http", "--port", str(port)]))
+    if npx is None or port is not None:
+        if port is None:
+            print("npx is not installed, so there is no inspector; serving over HTTP with reload", file=sys.stderr)
+        raise typer.Exit(serve_file([server, "--reload", "--http", "--port", str(8000 if port is None else port)]))
     command = [npx, "--yes", _INSPECTOR, sys.executable, "-m", "mcp_bindgen", "run", server, "--reload"]
     raise typer.Exit(subprocess.run(command, check=False).returncode)
