@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from mcp_runtime.core.model import ABSENT, REQUIRED, Absent
     from mcp_runtime.core.options import CacheHint, Limits
     from mcp_runtime.core.peer import Peer
-    from mcp_runtime.core.server import requires, requires_scopes
     from mcp_runtime.core.settings import ClientOptions, ServerOptions, Suspended
-    from mcp_runtime.core.stub import CallOptions, open_any
+    from mcp_runtime.core.stub import CallOptions
     from mcp_runtime.core.transports.http import (
         HttpLimits,
         HttpServerOptions,
@@ -54,16 +53,18 @@ if TYPE_CHECKING:
         connect_http,
         connect_sse,
     )
-    from mcp_runtime.core.transports.memory import connect_memory
     from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio
+    from mcp_runtime.decorators import requires, requires_scopes
     from mcp_runtime.extensions.binding import ExtensionBinding
     from mcp_runtime.extensions.extension import Extension
     from mcp_runtime.extensions.vendor import send_request, vendor_notification, vendor_request
     from mcp_runtime.host import Host
+    from mcp_runtime.memory import connect_memory
     from mcp_runtime.middleware.log_handler import McpLogHandler
     from mcp_runtime.middleware.rate_limit import RateLimit
     from mcp_runtime.middleware.trace import Tracer
     from mcp_runtime.middleware.validate import Validate
+    from mcp_runtime.opening import open_any
     from mcp_runtime.sealed import InputState, SpentStates
     from mcp_runtime.tools import ToolArgumentError, ToolDrift, ToolError, ToolOutputError, ToolRefused, UnknownTool
     from mcp_runtime.web_server import serve_http, sse_app
@@ -93,20 +94,21 @@ else:
             "core.model": "ABSENT REQUIRED Absent",
             "core.options": "CacheHint Limits",
             "core.peer": "Peer",
-            "core.server": "requires requires_scopes",
             "core.settings": "ClientOptions ServerOptions Suspended",
-            "core.stub": "CallOptions open_any",
+            "core.stub": "CallOptions",
             "core.transports.http": "HttpLimits HttpServerOptions asgi_app connect_http connect_sse",
-            "core.transports.memory": "connect_memory",
             "core.transports.stdio": "connect_stdio serve_stdio",
+            "decorators": "requires requires_scopes",
             "extensions.binding": "ExtensionBinding",
             "extensions.extension": "Extension",
             "extensions.vendor": "send_request vendor_notification vendor_request",
             "host": "Host",
+            "memory": "connect_memory",
             "middleware.log_handler": "McpLogHandler",
             "middleware.rate_limit": "RateLimit",
             "middleware.trace": "Tracer",
             "middleware.validate": "Validate",
+            "opening": "open_any",
             "sealed": "InputState SpentStates",
             "tools": "ToolArgumentError ToolDrift ToolError ToolOutputError ToolRefused UnknownTool",
             "web_server": "serve_http sse_app",

@@ -24,9 +24,9 @@ from mcp_runtime.core.transports.http import (
     connect_http,
     connect_sse,
 )
-from mcp_runtime.core.transports.memory import MemoryTransport, connect_memory, memory_pair
 from mcp_runtime.core.transports.stdio import StdioServerOptions, StdioServerTransport, connect_stdio, serve_stdio
 from mcp_runtime.core.transports.stdio_client import StdioClientOptions, StdioClientTransport
+from mcp_runtime.memory import MemoryTransport, connect_memory, memory_pair
 from mcp_runtime.web_server import serve_http, sse_app
 
 __all__ = [

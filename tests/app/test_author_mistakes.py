@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from mcp_bindings import Image, PeerError
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.app import DefinitionError
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import call, text_of
 from support.programs import run_program
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bindings import PeerError
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import call, text_of
 
 CALLS: dict[str, Callable[[Any], Any]] = {

@@ -9,7 +9,7 @@ from mcp_bindings import v2024_11_05 as first
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.app import DefinitionError
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import opened
 
 

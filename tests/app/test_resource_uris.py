@@ -16,7 +16,7 @@ from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import connections_of
 from mcp_runtime.core.protocol.uris import canonical
 from mcp_runtime.core.settings import ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 
 UNRESERVED = "abzAZ09-._~"
 OTHERS = " éßñ漢字шЖא🙂"

@@ -16,7 +16,7 @@ from mcp_runtime import testing
 from mcp_runtime.app import DefinitionError, NotFound, Raw
 from mcp_runtime.app.uri_templates import UriTemplate
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import opened
 
 

@@ -9,7 +9,7 @@ from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime import testing
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import text_of
 
 TEAM = mcp.ElicitRequestFormParamsRequestedSchema(properties={"team": mcp.StringSchema()})

@@ -15,7 +15,7 @@ from mcp_runtime.app import Depends, ToolFailure
 from mcp_runtime.client_features.roots import Roots
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import connections_of
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import call, listed, opened, text_of
 
 

@@ -13,7 +13,7 @@ from mcp_bindings import v2025_06_18 as older
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import call, listed, text_of
 
 

@@ -20,7 +20,7 @@ from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import Handlers
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from support.own import own, speaking
 from support.talk import bindings
 

@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from bridge.messages import REVISIONS
 from mcp_runtime.bridge.fallbacks import wrap_schema
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.apps import text_of
 from support.talk import bindings
 

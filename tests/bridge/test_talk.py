@@ -19,7 +19,7 @@ from mcp_runtime.core.errors import BindingFormatError, PeerError, UnsupportedRe
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.stub import Handlers
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from support.own import speaking
 from support.talk import bindings, raw
 
@@ -343,7 +343,7 @@ SAME = """
 import asyncio, sys
 from mcp_bindings.v2025_11_25 import Client, Server
 
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 
 async def main():
     async with connect_memory(Server()) as peer:

@@ -13,7 +13,6 @@ from mcp_bindings.v2025_11_25.methods import TOOLS_CALL
 from mcp_bindings.v2026_07_28 import methods as new_calls
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.settings import ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import (
     MemoryTaskStore,
     Status,
@@ -25,6 +24,7 @@ from mcp_runtime.extensions.tasks import (
     start_task,
 )
 from mcp_runtime.extensions.vendor import send_request, vendor_request
+from mcp_runtime.memory import connect_memory
 
 OLD, NEW = old.REVISION, new.REVISION
 

@@ -21,9 +21,9 @@ from mcp_runtime.client_features.forms import defaults
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.extensions.skills import iter_skills, load_skill
+from mcp_runtime.opening import open_any
 from mcp_runtime.tools import list_items, list_tools
 
 SKILLS = "io.modelcontextprotocol/skills"

@@ -44,7 +44,7 @@ EXPECTED: dict[str, tuple[set[tuple[str, str]], set[str]]] = {
 """The breaks of each open proposal, and the names that its text leaves out: read by hand in the schema and the text."""
 RUNS = '''
 import asyncio
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from proposal_bindings import App, Client, Implementation
 
 app = App("kitchen", version="1")

@@ -9,8 +9,8 @@ from typing import Any
 from mcp_bindings import App
 from mcp_runtime.core.handlers import ServerHandlers
 from mcp_runtime.core.peer import Peer
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.host import ServerEntry
+from mcp_runtime.memory import connect_memory
 from support.programs import quick_python
 
 PROGRAM = Path(__file__).with_name("program.py")

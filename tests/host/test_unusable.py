@@ -11,9 +11,9 @@ import pytest
 from host.serving import InMemory
 from mcp_bindings import Client, v2025_06_18, v2025_11_25
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.host import ConfigurationError, Host, HostFailed, ServerEntry, allow_all
 from mcp_runtime.host.config import parse
+from mcp_runtime.memory import connect_memory
 from mcp_runtime.tools import Tool, ToolClient, digest
 from support.lists import PACKAGES, VALID, Raw, draw, server_of
 

@@ -17,8 +17,8 @@ from interop.processes import PEERS, interpreter, node_package
 from mcp_bindings import App, v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime.auth import Bearer, ClientCredentials, FileStore, MemoryStore, OAuth
 from mcp_runtime.core.errors import AuthorizationError, PeerError
-from mcp_runtime.core.server import requires_scopes
 from mcp_runtime.core.transports.http import asgi_app, connect_http, connect_sse
+from mcp_runtime.decorators import requires_scopes
 from mcp_runtime.testing import Issuer
 from mcp_runtime.web_server import sse_app
 from support.http import served

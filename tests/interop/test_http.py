@@ -9,8 +9,8 @@ from interop.expected import expected
 from interop.peers import offer
 from interop.processes import OURS, SDK1, SDK2, Side, outcomes_over_http, serving
 from mcp_bindings import v2025_11_25, v2026_07_28
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http
+from mcp_runtime.opening import open_any
 
 pytestmark = pytest.mark.interop
 

@@ -17,9 +17,9 @@ from mcp_runtime.client_features.changes import listening
 from mcp_runtime.core.errors import PeerError, UnsupportedRevision
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.core.transports.stdio_client import StdioClientTransport
+from mcp_runtime.opening import open_any
 
 pytestmark = pytest.mark.interop
 

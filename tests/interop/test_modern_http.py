@@ -14,8 +14,8 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import PeerError, UnsupportedRevision
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http
+from mcp_runtime.opening import open_any
 
 pytestmark = pytest.mark.interop
 

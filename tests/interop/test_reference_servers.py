@@ -11,8 +11,8 @@ from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_bindings.v2025_11_25 import CallToolResult, Client, TextContent
 from mcp_runtime.core.errors import MissingCapability
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.opening import open_any
 
 pytestmark = pytest.mark.interop
 

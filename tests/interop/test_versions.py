@@ -11,8 +11,8 @@ from interop.peers import offer
 from interop.processes import OURS, SDK1, SDK2, TESTS, Side, outcomes
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
 from mcp_runtime.core.errors import UnsupportedRevision
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.opening import open_any
 from support.own import OWN
 
 pytestmark = pytest.mark.interop

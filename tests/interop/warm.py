@@ -4,7 +4,7 @@ import asyncio
 
 from interop.our_client import play
 from interop.our_server import Everything, servers
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.own import own
 
 

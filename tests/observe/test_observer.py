@@ -15,7 +15,7 @@ from mcp_bindgen.live.bindings import revisions as released
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from mcp_runtime.observe.observer import MAX_JUDGED, Finding, Observer
 from observe.faults import CLIENT, FAULTS, SERVER, Fault, Said, call, hello, note, result
 

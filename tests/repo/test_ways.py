@@ -65,8 +65,8 @@ def every(kind: Any) -> Iterator[Any]:
 
 
 def test_only_transports_that_say_so_have_no_authorization() -> None:
-    for module in ("stdio", "memory", "http"):
-        import_module(f"mcp_runtime.core.transports.{module}")
+    for module in ("core.transports.stdio", "memory", "core.transports.http"):
+        import_module(f"mcp_runtime.{module}")
     without = {
         kind.__name__
         for kind in every(Channel)

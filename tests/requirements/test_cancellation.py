@@ -10,9 +10,9 @@ from mcp_bindings.v2025_11_25 import CallToolRequestParams, methods
 from mcp_runtime.core.errors import RequestTimeout
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.tasks import run_as_task
 from mcp_runtime.extensions.vendor import vendor_request
+from mcp_runtime.memory import memory_pair
 from support.roles import Hold, answering, make_handlers, make_server
 from support.talk import Raw, bindings, raw, talk
 from support.tasking import Worker

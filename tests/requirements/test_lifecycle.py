@@ -18,10 +18,11 @@ from mcp_runtime.core.errors import (
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.stub import CallOptions, open_any
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.tasks import Tasks
 from mcp_runtime.extensions.vendor import vendor_request
+from mcp_runtime.memory import memory_pair
+from mcp_runtime.opening import open_any
 from support.own import OWN, own
 from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns
 from support.talk import Raw, bindings, raw, talk

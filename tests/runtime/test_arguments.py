@@ -8,9 +8,9 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, UnsupportedRevision
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.stub import open_any
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio
+from mcp_runtime.memory import connect_memory
+from mcp_runtime.opening import open_any
 from support.own import OWN, own
 from support.roles import make_server, returns
 from support.samples import REVISIONS

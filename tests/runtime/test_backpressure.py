@@ -6,7 +6,7 @@ import json
 import pytest
 
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.transports.memory import MemoryTransport
+from mcp_runtime.memory import MemoryTransport
 from support.talk import Raw
 from support.tools_server import Tools
 

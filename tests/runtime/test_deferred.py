@@ -17,9 +17,9 @@ from mcp_runtime.app import DefinitionError
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, RequestTimeout
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.transports.http import asgi_app, connect_http
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import TaskFailed, Tasks, defer, resume_task, start_task
 from mcp_runtime.extensions.vendor import send_request, vendor_request
+from mcp_runtime.memory import connect_memory
 from support.http import served
 from support.tasking import quick
 

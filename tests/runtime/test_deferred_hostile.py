@@ -14,10 +14,10 @@ from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.v2026_07_28.methods import SUBSCRIPTIONS_LISTEN
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError
 from mcp_runtime.core.transports.http import asgi_app
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import Tasks, defer
 from mcp_runtime.extensions.tasks.polling import MAX_QUESTIONS
 from mcp_runtime.extensions.vendor import send_request, vendor_request
+from mcp_runtime.memory import connect_memory
 from support.asking import meta
 from support.http import served
 from support.tasking import quick

@@ -9,8 +9,8 @@ import pytest
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.errors import ConnectionClosed, PeerError
-from mcp_runtime.core.stub import open_any
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
+from mcp_runtime.opening import open_any
 from support.tools_server import Tools, text_result
 
 

@@ -10,8 +10,8 @@ from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.core.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.vendor import vendor_request
+from mcp_runtime.memory import memory_pair
 from support.talk import talk
 from support.tools_server import Tools, text_result
 

@@ -11,9 +11,9 @@ from mcp_bindings import v2025_06_18, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.stub import open_any
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.memory import connect_memory
+from mcp_runtime.opening import open_any
 from support import legacy_program
 from support.own import OWN, own
 from support.roles import make_server

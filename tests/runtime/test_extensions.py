@@ -17,12 +17,12 @@ from mcp_bindings.extensions import tasks
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.transports.http import asgi_app, connect_http
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.extension import Extension
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.extensions.vendor import send_request, vendor_request
+from mcp_runtime.memory import connect_memory
 from support.bakery import ID, bakery, customer, shop, write_sources
 from support.http import served
 from support.http_modern import asked, modern_client

@@ -11,7 +11,7 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from support.receiving import OneStream
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

@@ -17,8 +17,8 @@ from mcp_runtime.core.method import NotificationMethod
 from mcp_runtime.core.protocol import dispatch
 from mcp_runtime.core.protocol.jsonrpc import Notification
 from mcp_runtime.core.settings import ServerOptions
-from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+from mcp_runtime.memory import memory_pair
 from mcp_runtime.middleware import catalogue
 from mcp_runtime.middleware.trace import Tracer
 from support.talk import Raw, raw, talk

@@ -9,8 +9,8 @@ from mcp_runtime.core.errors import MissingCapability, UnsupportedRevision
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.dispatch import Side, State
-from mcp_runtime.core.stub import open_any
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
+from mcp_runtime.opening import open_any
 from support.own import OWN, own
 from support.talk import LEGACY, bindings, raw, talk
 from support.tools_server import Host, Tools

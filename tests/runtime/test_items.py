@@ -10,7 +10,7 @@ from mcp_bindings import v2025_06_18, v2025_11_25
 from mcp_runtime.core.connection.checks import MAX_UNUSABLE
 from mcp_runtime.core.errors import RemoteProtocolError
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from support.lists import ATTRIBUTES, CALLS, NO_ITEMS, PACKAGES, VALID, Raw, draw, server_of
 
 

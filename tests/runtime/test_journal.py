@@ -9,7 +9,7 @@ import pytest
 from mcp_runtime.core.connection.journal import BURST, RATE
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from support.talk import Raw, raw, talk
 from support.tools_server import Tools
 

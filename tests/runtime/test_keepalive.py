@@ -16,8 +16,8 @@ from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.memory import memory_pair
 from support.programs import quick_python
 from support.talk import raw
 from support.together import together

@@ -15,7 +15,7 @@ from mcp_runtime.core.errors import ConnectionClosed, LocalProtocolError, Reques
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ServerOptions
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from mcp_runtime.middleware.log_handler import McpLogHandler
 from support.channels import Stream, Streams
 from support.posting import answer, post

@@ -17,8 +17,8 @@ from mcp_runtime.core.changes.listen import Change
 from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.memory import connect_memory
 from support.roles import make_server, returns
 
 SERVER = """

@@ -14,8 +14,8 @@ from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.errors import ConnectionClosed, RemoteProtocolError, RequestTimeout
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, TaskRecord, Tasks, run_as_task
+from mcp_runtime.memory import connect_memory
 from support.tasking import Worker, call, quick
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

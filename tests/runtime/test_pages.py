@@ -11,8 +11,8 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core import stub
 from mcp_runtime.core.errors import RemoteProtocolError
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+from mcp_runtime.memory import connect_memory
 from mcp_runtime.middleware.validate import Validate
 from support.talk import talk
 

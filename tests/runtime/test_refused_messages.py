@@ -15,8 +15,8 @@ from mcp_runtime.core.errors import RemoteProtocolError
 from mcp_runtime.core.json.text import Envelope, envelope_of
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.memory import memory_pair
 from support.receiving import OneStream
 from support.roles import make_server
 from support.talk import raw

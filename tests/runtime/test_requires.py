@@ -7,8 +7,8 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import MissingCapability, PeerError
-from mcp_runtime.core.server import requires
 from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.decorators import requires
 from support.roles import TEXT, build, make_server
 from support.talk import LEGACY, bindings
 from support.together import together

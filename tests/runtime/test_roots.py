@@ -16,8 +16,8 @@ from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.uris import UnsafePath, read_path
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.stub import open_any
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
+from mcp_runtime.opening import open_any
 from support.own import own
 from support.talk import LEGACY, Talk, bindings, raw, talk
 

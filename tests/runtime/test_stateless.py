@@ -13,7 +13,7 @@ from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from support.own import own
 from support.roles import make_server
 from support.together import together

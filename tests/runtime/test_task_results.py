@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.core.errors import McpError, RemoteProtocolError
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import Tasks
+from mcp_runtime.memory import connect_memory
 from support.tasking import quick
 
 NOW = "2026-07-28T00:00:00Z"

@@ -16,9 +16,9 @@ import pytest
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_runtime.core import sources
 from mcp_runtime.core.sources import Sources
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, SqliteTaskStore, Status, Success, UnknownTask, run_as_task
 from mcp_runtime.extensions.tasks.store import StoreUnavailable, TaskError
+from mcp_runtime.memory import connect_memory
 from support.shared_tasks import Make, ServerLaws, StoreLaws
 from support.tasking import Worker, call
 

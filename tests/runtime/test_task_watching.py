@@ -17,9 +17,9 @@ from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.core.changes.listen import Subscription, listen
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.transports.http import asgi_app, connect_http
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, caller, defer, resume_task, start_task
 from mcp_runtime.extensions.tasks.polling import Watch
+from mcp_runtime.memory import connect_memory
 from support.http import served
 from support.talk import bindings
 from support.task_program import Size

@@ -15,9 +15,9 @@ from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.json_schema.check import Check
+from mcp_runtime.memory import connect_memory
 from mcp_runtime.middleware.validate import Validate
 from support.calculator import SUM, TOTAL, Calculator, Unchecked, text_of, tool
 from support.talk import MODERN, of_sender, raw

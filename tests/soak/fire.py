@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.json.values import is_array, is_object
-from mcp_runtime.core.transports.memory import MemoryTransport
+from mcp_runtime.memory import MemoryTransport
 from soak.hostile import Hostile
 from support.receiving import OneStream
 

@@ -13,7 +13,7 @@ from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer as Target
 from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from soak.fire import FREED, VALID, Fire, Peer, blocks, census, honest, request, resident, silent
 from soak.hostile import RAW, Hostile, shrink
 from soak.scale import SEED, scaled

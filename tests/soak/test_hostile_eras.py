@@ -14,7 +14,7 @@ from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer as Target
 from mcp_runtime.core.settings import Suspended
 from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from soak.fire import Fire, Peer, blocks, honest, request
 from soak.hostile import RAW, Hostile
 from soak.scale import SEED, scaled

@@ -13,8 +13,8 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.settings import Settings
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.memory import connect_memory
 from soak.echo_server import CLIENTS, SERVERS, EchoServer, memory
 from soak.fire import census, resident
 from soak.scale import scaled

@@ -15,8 +15,8 @@ from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions.tasks import ClientMixin
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.core.transports.http import connect_http
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer, start_task
+from mcp_runtime.memory import connect_memory
 from mcp_runtime.web_server import serve_http
 from soak.scale import scaled
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 
 
 @asynccontextmanager

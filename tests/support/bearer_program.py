@@ -7,7 +7,7 @@ import sys
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.auth import Bearer
-from mcp_runtime.core.server import requires_scopes
+from mcp_runtime.decorators import requires_scopes
 from mcp_runtime.web_server import serve_http
 
 app = mcp.App("files")

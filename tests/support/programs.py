@@ -25,8 +25,8 @@ TIMEOUT = 60
 
 PRELOADED = (
     *(f"mcp_bindings.{package}.{module}" for package in ("v2025_11_25", "v2026_07_28") for module in ("app", "tools")),
-    *(f"mcp_runtime.core.transports.{module}" for module in ("http", "memory", "stdio")),
-    "mcp_runtime.testing",
+    *(f"mcp_runtime.core.transports.{module}" for module in ("http", "stdio")),
+    *("mcp_runtime.memory", "mcp_runtime.testing"),
     *("argparse", "asyncio"),
 )
 """Modules that many programs import."""

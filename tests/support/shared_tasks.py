@@ -17,7 +17,6 @@ from mcp_bindings.extensions import tasks as types
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.transports.http import connect_http
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import (
     TRANSITIONS,
     Failure,
@@ -37,6 +36,7 @@ from mcp_runtime.extensions.tasks import (
 from mcp_runtime.extensions.tasks.states import Outcome
 from mcp_runtime.extensions.tasks.store import ResultTooLarge, size_of
 from mcp_runtime.extensions.vendor import send_request, vendor_request
+from mcp_runtime.memory import connect_memory
 from support.programs import quick_python
 from support.task_program import server
 

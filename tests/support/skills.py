@@ -8,8 +8,8 @@ from typing import Any
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.skills import Skills
+from mcp_runtime.memory import connect_memory
 
 URI = "skill://pdf/SKILL.md"
 TEXT = "---\nname: pdf\ndescription: Fill forms\nmetadata:\n  version: 1.20\n  since: 2026-01-01\n---\nBody.\n"

@@ -15,7 +15,7 @@ from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import Handlers
-from mcp_runtime.core.transports.memory import MemoryTransport, memory_pair
+from mcp_runtime.memory import MemoryTransport, memory_pair
 from support.receiving import OneStream
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

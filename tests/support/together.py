@@ -9,7 +9,7 @@ from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import ClientStub, Handlers, ServerHandlers
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 
 ClientT = TypeVar("ClientT", bound=ClientStub[Any])
 

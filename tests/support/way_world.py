@@ -12,8 +12,8 @@ from mcp_bindings import v2026_07_28
 from mcp_runtime.asking import AskingContext
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.handlers import Context
-from mcp_runtime.core.server import requires_scopes
 from mcp_runtime.core.settings import ServerOptions
+from mcp_runtime.decorators import requires_scopes
 from mcp_runtime.extensions.tasks import MemoryTaskStore, SqliteTaskStore, Tasks, TaskStore, defer
 from mcp_runtime.extensions.vendor import vendor_notification, vendor_request
 from support.http import RawClient, hello, request

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcp_bindings import v2025_11_25
-from mcp_runtime.core.server import requires_scopes
 from mcp_runtime.core.settings import Suspended
 from mcp_runtime.core.transports.http import asgi_app
+from mcp_runtime.decorators import requires_scopes
 from mcp_runtime.extensions.tasks import SqliteTaskStore
 from mcp_runtime.sealed import InputState, MemorySpentStates
 from mcp_runtime.web_server import sse_app

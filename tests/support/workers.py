@@ -14,7 +14,7 @@ from mcp_runtime.cluster.fan_out import FanOut
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.memory import memory_pair
 from support.roles import make_server, returns
 
 URI = "file:///a"

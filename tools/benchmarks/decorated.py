@@ -14,7 +14,7 @@ from time import process_time
 from measure import Row, Samples, at_most, clean_environment, in_turn, less, ratio, run_python
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 
 IMPORT = "from mcp_bindings.v2025_11_25 import METHODS, Client, Server"
 ONE_TOOL = """

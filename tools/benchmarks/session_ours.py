@@ -15,8 +15,8 @@ from mcp_bindings import v2026_07_28 as m
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import asgi_app, connect_http
-from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio
+from mcp_runtime.memory import connect_memory
 
 
 @cache

@@ -225,7 +225,7 @@ async def opened(
         options: further ones of the client.
     """
     from mcp_runtime.core.settings import ClientOptions
-    from mcp_runtime.core.stub import open_any
+    from mcp_runtime.opening import open_any
 
     handlers = [] if refusal is None else [refusing(package, refusal, tell, ask) for package in packages]
     options["trace"] = Judging(said, packages, options.get("trace"))

@@ -1,6 +1,5 @@
 """Functions that handle messages: plain ones and coroutines, and names that are likely mistakes."""
 
-import re
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
@@ -89,8 +88,6 @@ def _like(name: str, names: Collection[str], likeness: float = _LIKENESS) -> str
 
 SCOPES: Final = "__mcp_scopes__"
 """The attribute of a function with the scopes that its callers need."""
-_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-"""A scope (RFC 6749, 3.3)."""
 
 
 class ScopeRule(NamedTuple):
@@ -125,16 +122,3 @@ def scoped(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return await handler(params, ctx)
 
     return with_scopes
-
-
-def check_scope_names(scopes: Collection[str]) -> None:
-    """Check the spelling of scopes.
-
-    Raises:
-        ValueError: one is not a scope, or asks for something other than access to this server.
-    """
-    for scope in scopes:
-        if not _SCOPE.fullmatch(scope):
-            raise ValueError(f"{scope!r} is not a scope: it has no blanks, quotes or backslashes, and is ASCII")
-        if scope == "offline_access":
-            raise ValueError("offline_access is for clients to request; no resource needs it")

@@ -310,8 +310,6 @@ class Serving:
         is_checked: whether its author was warned of gaps: over HTTP, each session starts serving it again.
     """
 
-    __slots__ = ("connections", "is_checked", "lifespans", "relay", "suspensions")
-
     def __init__(self) -> None:
         self.connections: list[Connection] = []
         self.lifespans: dict[Any, Any] = {}

@@ -14,7 +14,7 @@ from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.core.settings import ClientOptions, Extends
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.memory import connect_memory
 from mcp_runtime.testing.heard import Heard
 from mcp_runtime.testing.script import Script
 

@@ -11,9 +11,9 @@ import pytest
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_11_25
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import requires_scopes
 from mcp_runtime.core.transports.http import asgi_app, connect_sse
-from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.decorators import requires_scopes
+from mcp_runtime.memory import connect_memory
 from mcp_runtime.web_server import sse_app
 from support.http import BOTH, SESSION, call, hello, raw_client, served
 from support.http_modern import ModernClient, asked, called, headers_for, modern_client

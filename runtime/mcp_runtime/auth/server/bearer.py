@@ -14,8 +14,8 @@ from mcp_runtime.auth.server.tokens import JwtTokens, OpaqueTokens
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.errors import InvalidToken
-from mcp_runtime.core.functions import check_scope_names
 from mcp_runtime.core.protocol.jsonrpc import dump
+from mcp_runtime.decorators import check_scope_names
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Takes an access token, and returns its owner; None if it is not valid here."""

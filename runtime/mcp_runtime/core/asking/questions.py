@@ -55,8 +55,6 @@ class Question:
         answered: receives the answer.
     """
 
-    __slots__ = ("answered", "digest", "method", "request", "type")
-
     def __init__(
         self, method: AnyRequest, type_: WireType[Any], params: bytes | None, answered: "asyncio.Future[Any]"
     ) -> None:

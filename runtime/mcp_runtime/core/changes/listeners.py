@@ -38,8 +38,6 @@ class PendingChanges:
         task: notifies the client; None while nothing is pending.
     """
 
-    __slots__ = ("_waiting", "task")
-
     def __init__(self) -> None:
         self._waiting: dict[tuple[str, str], Callable[[], Coroutine[Any, Any, None]]] = {}
         self.task: asyncio.Task[None] | None = None
@@ -278,8 +276,6 @@ class _Listener:
         answer: its final answer, as JSON.
         pending: the pending changes.
     """
-
-    __slots__ = ("_left", "agreed", "answer", "exchange", "pending")
 
     def __init__(self, exchange: Exchange, agreed: dict[str, Any], left: "Callable[[_Listener], None]") -> None:
         self._left = left

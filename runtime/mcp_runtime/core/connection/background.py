@@ -37,8 +37,6 @@ class Background:
         finished: called when one has ended.
     """
 
-    __slots__ = ("_finished", "_loop", "_tasks")
-
     def __init__(self, loop: asyncio.AbstractEventLoop, finished: Callable[[], None]) -> None:
         self._loop = loop
         self._finished = finished
@@ -209,8 +207,6 @@ class Threads:
 
 class _Job:
     """A function to run in a thread, and the future that waits for it in an event loop."""
-
-    __slots__ = ("_call", "_loop", "future", "peer")
 
     def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop, peer: str | None) -> None:
         self._call = call

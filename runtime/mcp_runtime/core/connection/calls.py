@@ -42,8 +42,6 @@ class Pool:
         used: how much is in use.
     """
 
-    __slots__ = ("_by_peer", "_share", "size", "used")
-
     def __init__(self, size: int) -> None:
         self.size: Final = size
         self.used = 0
@@ -80,8 +78,6 @@ class Pool:
 
 class ReservedBytes(Pool):
     """The approximate memory in bytes taken by the messages of a connection; a single message may exceed the size."""
-
-    __slots__ = ()
 
     def reserve(self, text: bytes, parts: int, peer: str | None) -> Callable[[], None] | None:
         """Count a message, or one of `parts` in a batch; return what releases it, or None if there is no room."""
@@ -136,28 +132,6 @@ class Call(ReceivedCall):
             is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
         keeper: keeps it open after its handler has returned; None for most.
     """
-
-    __slots__ = (
-        "cancel_reason",
-        "connection",
-        "gate",
-        "has_wrong_progress",
-        "held",
-        "is_cancelled",
-        "is_open",
-        "keeper",
-        "method",
-        "params",
-        "parts",
-        "principal",
-        "reported_at",
-        "requester",
-        "resumed",
-        "scopes",
-        "task",
-        "text",
-        "way",
-    )
 
     channel: Channel
     method: AnyMethod
@@ -311,8 +285,6 @@ class Pending(SentCall):
         whole: the timeout of the whole call that it belongs to; None if it is alone.
     """
 
-    __slots__ = ("asker", "channel", "future", "latest", "limit", "method", "options", "type", "whole")
-
     def __init__(
         self,
         method: AnyRequest,
@@ -363,8 +335,6 @@ def first_timeout(options: CallOptions, limits: Limits) -> float | None:
 
 class Lasting(SentCall):
     """What is reported under a token that outlives its request."""
-
-    __slots__ = ("listener",)
 
     def __init__(self, listener: Progress) -> None:
         super().__init__("", NEVER)

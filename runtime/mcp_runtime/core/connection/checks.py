@@ -46,8 +46,6 @@ class RequestMeta:
         model: the same as a model, which requests share: nobody may change it.
     """
 
-    __slots__ = ("_start", "model", "required")
-
     def __init__(self, required: Mapping[str, Any], type_: Any) -> None:
         self.required = required
         self.model = type_.model_validate(dict(required))

@@ -55,8 +55,6 @@ class Exchange(Call):
         cancel_reason: the peer's reason for cancelling it.
     """
 
-    __slots__ = ()
-
     connection: "Connection"
 
     @classmethod

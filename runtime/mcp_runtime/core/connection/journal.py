@@ -31,8 +31,6 @@ class Journal:
         rate: how many lines per second may be written after that.
     """
 
-    __slots__ = ("_about", "_bucket", "_clock", "_endpoint", "_left_out")
-
     def __init__(
         self,
         clock: Callable[[], float],
@@ -87,8 +85,6 @@ class PrintedText:
         loop: used to wait for the rest of a banner that no message follows.
         show: called with the text to show.
     """
-
-    __slots__ = ("_lines", "_room", "_show", "_timer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, show: Callable[[str], None]) -> None:
         self._show = show

@@ -223,8 +223,6 @@ class Reports:
     is kept, and of these the last.
     """
 
-    __slots__ = ("_connection",)
-
     def __init__(self, connection: BaseConnection) -> None:
         self._connection = connection
 

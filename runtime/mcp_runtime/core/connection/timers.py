@@ -24,8 +24,6 @@ class TokenBucket:
         burst: how many there are after a pause.
     """
 
-    __slots__ = ("_filled_at", "_rate", "burst", "tokens")
-
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self._rate = rate
         self.burst = burst
@@ -52,8 +50,6 @@ class Gate(Generic[T]):
     Attributes:
         waiting: the item held back, or None.
     """
-
-    __slots__ = ("_bucket", "_loop", "_rank", "_send", "_timer", "waiting")
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, rate: float, send: Callable[[T], None], before: float | None = None

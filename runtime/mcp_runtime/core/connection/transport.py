@@ -206,8 +206,6 @@ class Channel(ABC):
 class Receiver(ABC):
     """Receives what a transport carries; all calls come from the event loop's thread, in order."""
 
-    __slots__ = ()
-
     @abstractmethod
     def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         """Handle one whole message; return the outcome.

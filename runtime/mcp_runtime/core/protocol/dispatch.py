@@ -170,8 +170,6 @@ NEVER: Final = float("-inf")
 class Batch:
     """A received batch, whose answers are sent together."""
 
-    __slots__ = ("answers", "open", "size")
-
     def __init__(self) -> None:
         self.open = 0
         self.size = 0
@@ -202,8 +200,6 @@ class ReceivedCall:
         batch: the batch that it belongs to; None for most.
     """
 
-    __slots__ = ("action", "batch", "book", "channel", "id", "is_modern", "message", "name", "progress", "token")
-
     action: Action
     batch: Batch | None
     book: dict[Id, Any] | None
@@ -226,8 +222,6 @@ class SentCall:
     Attributes:
         id: its id, which is its progress token as well; 0 before it is sent.
     """
-
-    __slots__ = ("id", "name", "progress")
 
     def __init__(self, name: str, progress: float | None = None) -> None:
         self.id: Id = 0

@@ -40,8 +40,6 @@ class LineFramer:
         ValueError: `max_bytes` is less than 1.
     """
 
-    __slots__ = ("_end", "_kept", "_max_bytes", "_skipping", "_start")
-
     def __init__(self, max_bytes: int) -> None:
         if max_bytes < 1:
             raise ValueError(f"max_bytes: must be at least 1, not {max_bytes}")

@@ -10,8 +10,8 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http
+from mcp_runtime.opening import open_any
 from mcp_runtime.web_server import serve_http
 from support.programs import quick_python
 

@@ -7,8 +7,8 @@ import pytest
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.handshake.offer import MODERN_ERRORS
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.opening import open_any
 from support.http import BOTH, SESSION, RawClient, call, hello, raw_client, request, served
 from support.http_modern import MODERN, asked, called, meta, modern_client
 from support.http_server import chatty

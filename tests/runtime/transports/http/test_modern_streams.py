@@ -8,9 +8,9 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
-from mcp_runtime.core.server import requires
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import HttpLimits, asgi_app
+from mcp_runtime.decorators import requires
 from mcp_runtime.sealed import InputState
 from support.http import SESSION
 from support.http_modern import MODERN, PREFIX, asked, called, meta, modern_client

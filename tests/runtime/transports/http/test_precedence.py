@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.server import requires
 from mcp_runtime.core.transports.http import HttpLimits, asgi_app
 from mcp_runtime.core.transports.http.statuses import MODERN, STATUSES, Case
+from mcp_runtime.decorators import requires
 from support.http import BOTH
 from support.http_modern import PREFIX, called, headers_for, meta, modern_client
 from support.http_server import chatty

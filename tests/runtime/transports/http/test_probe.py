@@ -12,9 +12,9 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core import sources
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.stub import open_any
 from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.core.transports.http.client import streamable
+from mcp_runtime.opening import open_any
 from mcp_runtime.web_server import sse_app
 from support.http import served
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, discovered, listed, modern_endpoint

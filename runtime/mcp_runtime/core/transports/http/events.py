@@ -157,8 +157,6 @@ class MemoryEventStore:
 class _Session:
     """The streams of one session, and the order in which their messages arrived."""
 
-    __slots__ = ("order", "size", "streams")
-
     def __init__(self) -> None:
         self.streams: dict[int, dict[int, bytes]] = {}  # by number, the oldest first
         self.order: deque[tuple[int, int]] = deque()
@@ -303,8 +301,6 @@ class _Batch:
         ended: the sessions that ended after them.
         written: whether the batch was written, or lost.
     """
-
-    __slots__ = ("ended", "events", "size", "written")
 
     def __init__(self) -> None:
         self.events: list[Event] = []

@@ -46,8 +46,6 @@ LONGEST_RETRY: Final = 86_400_000
 class Position:
     """How far a stream was read, and when to resume it."""
 
-    __slots__ = ("id", "retry")
-
     def __init__(self) -> None:
         self.id = ""
         self.retry: float | None = None

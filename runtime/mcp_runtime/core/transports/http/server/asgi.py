@@ -23,8 +23,6 @@ class Delay(Generic[K]):
         expire: called with a wait that took too long, which is then forgotten.
     """
 
-    __slots__ = ("_expire", "_loop", "_timer", "_until", "seconds")
-
     def __init__(self, seconds: float, expire: Callable[[K], object]) -> None:
         self.seconds: Final = seconds
         self._expire = expire
@@ -84,8 +82,6 @@ class TimeLimit:
     Args:
         seconds: the maximum duration in seconds.
     """
-
-    __slots__ = ("_delay", "_late")
 
     def __init__(self, seconds: float) -> None:
         self._delay: Delay[asyncio.Task[Any] | None] = Delay(seconds, self._expire)
@@ -218,8 +214,6 @@ class HttpRequest:
         headers: its headers, once they are read: lower-case names, repeated values joined by commas.
         sender: who sent it, once that is checked.
     """
-
-    __slots__ = ("_limit", "_send", "headers", "receive", "scope", "sender")
 
     headers: Headers
     sender: Sender

@@ -112,8 +112,6 @@ class Outlet:
         queued: how many bytes wait to be sent.
     """
 
-    __slots__ = ("_drained", "_peer", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
-
     def __init__(self, unread: Pool, peer: str | None) -> None:
         self._queue: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
