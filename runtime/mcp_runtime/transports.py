@@ -12,7 +12,6 @@ from mcp_runtime.core.connection.transport import (
 )
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.server import serve, serving
-from mcp_runtime.core.transports.framing import LineFramer, TooLong
 from mcp_runtime.core.transports.http import (
     Event,
     EventStore,
@@ -24,6 +23,7 @@ from mcp_runtime.core.transports.http import (
     connect_http,
     connect_sse,
 )
+from mcp_runtime.core.transports.reader import LineFramer, TooLong
 from mcp_runtime.core.transports.stdio import StdioServerOptions, StdioServerTransport, connect_stdio, serve_stdio
 from mcp_runtime.core.transports.stdio_client import StdioClientOptions, StdioClientTransport
 from mcp_runtime.memory import MemoryTransport, connect_memory, memory_pair

@@ -8,7 +8,7 @@ from mcp_runtime.bridge import MissingInRevision
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import MissingCapability, PeerError
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.protocol.modern import LOG_LEVEL
+from mcp_runtime.core.protocol.names import LOG_LEVEL
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.stub import Handlers, ServerHandlers
 from support.talk import bindings

@@ -30,14 +30,14 @@ from mcp_runtime.bridge.convert import Compiled
 from mcp_runtime.bridge.eras import said_in, without_meta
 from mcp_runtime.bridge.policy import Loss, LossAction, NotExpressible
 from mcp_runtime.bridge.revisions import Conversions
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import names
 
 SAID_IN_STEPS = ("structured_value", "structured_content", "elicitation_id")
 """The kinds of which a step says more than the direct way: as a text, which the next one describes; or by a new id."""
 SAID: dict[str, Any] = {
-    modern.VERSION: "2026-07-28",
-    modern.CLIENT_CAPABILITIES: {"roots": {}},
-    modern.CLIENT_INFO: {"name": "law", "version": "1"},
+    names.VERSION: "2026-07-28",
+    names.CLIENT_CAPABILITIES: {"roots": {}},
+    names.CLIENT_INFO: {"name": "law", "version": "1"},
 }
 """What requests of the modern era say of their sender."""
 
@@ -87,7 +87,7 @@ def plain(value: Json, of: Json) -> Json:
     kept = {name: inner for name, inner in value.items() if name in of or name not in filled()}
     said = kept.get("_meta")
     if is_map(said):
-        rest = {name: inner for name, inner in said.items() if modern.PREFIX not in name}
+        rest = {name: inner for name, inner in said.items() if names.PREFIX not in name}
         kept = {**kept, "_meta": rest} if rest else {n: inner for n, inner in kept.items() if n != "_meta"}
     return kept
 

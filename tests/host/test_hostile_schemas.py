@@ -23,7 +23,7 @@ from mcp_bindings import Client
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.modern import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
+from mcp_runtime.core.protocol.names import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.host import Host, allow_all
 from mcp_runtime.middleware import Validate

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from mcp_runtime.core.transports.framing import LineFramer, TooLong
+from mcp_runtime.core.transports.reader import LineFramer, TooLong
 
 MEGA = 1_000_000
 

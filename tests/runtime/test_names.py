@@ -9,7 +9,11 @@ from support.samples import REVISIONS
 from support.talk import bindings
 
 RUNTIME = Path(names.__file__).resolve().parents[2]
-CONSTANTS = {name: value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
+CONSTANTS = {
+    name: value
+    for name, value in vars(names).items()
+    if name.isupper() and isinstance(value, str) and not value.startswith(names.PREFIX)
+}
 TABLES = [__import__(f"{bindings(revision).__name__}.methods", fromlist=["METHODS"]) for revision in REVISIONS]
 METHODS = {method for table in TABLES for method in table.METHODS}
 

@@ -10,7 +10,7 @@ from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, T
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.server import serve
 from mcp_runtime.core.stub import ServerHandlers
-from mcp_runtime.core.transports.framing import LineFramer, TooLong
+from mcp_runtime.core.transports.reader import LineFramer, TooLong
 
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 GRACE: Final = 2.0

@@ -12,7 +12,7 @@ from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.modern import is_modern
+from mcp_runtime.core.protocol.jsonrpc import is_modern
 from mcp_runtime.core.transports.http.server.access import Application
 from mcp_runtime.core.transports.http.server.asgi import SESSION, Disconnected, HttpRequest
 from mcp_runtime.core.transports.http.server.outlet import watch

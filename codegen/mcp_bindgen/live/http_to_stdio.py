@@ -16,7 +16,8 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.transport import Sent, TransportError
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.modern import LOG_LEVEL, SUBSCRIPTION_ID, is_modern
+from mcp_runtime.core.protocol.jsonrpc import is_modern
+from mcp_runtime.core.protocol.names import LOG_LEVEL, SUBSCRIPTION_ID
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
 from mcp_runtime.core.transports.http.server.asgi import SESSION, HttpRequest, Sender
 from mcp_runtime.core.transports.http.server.modern import ModernStream

@@ -103,7 +103,7 @@ class Watcher(threading.Thread):
 
     def __init__(self, copies: "Copies[Side]", tell: Tell, record: Record | None) -> None:
         from mcp_runtime.core.protocol.dispatch import Side
-        from mcp_runtime.core.transports.framing import LineFramer
+        from mcp_runtime.core.transports.reader import LineFramer
         from mcp_runtime.observe.observer import MAX_JUDGED, Observer
 
         super().__init__(name="mcp-proxy-watcher", daemon=True)

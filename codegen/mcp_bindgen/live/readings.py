@@ -224,7 +224,7 @@ def boolean_schemas(tools: Sequence[Any]) -> "Iterator[Broken]":
 
 def _own_revision(method: str, params: Mapping[str, Any]) -> str | None:
     """Return the revision that a call itself names."""
-    from mcp_runtime.core.protocol.modern import VERSION
+    from mcp_runtime.core.protocol.names import VERSION
 
     meta: Any = params.get("_meta")
     named: Any = meta.get(VERSION) if is_object(meta) else None

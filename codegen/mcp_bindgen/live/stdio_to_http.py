@@ -10,7 +10,7 @@ from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_bindgen.live.target import Target, connect
 from mcp_runtime.core.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.modern import is_modern
+from mcp_runtime.core.protocol.jsonrpc import is_modern
 from mcp_runtime.core.transports.process import on_signals
 from mcp_runtime.core.transports.stdio import StdioServerTransport
 from mcp_runtime.observe.observer import Observer

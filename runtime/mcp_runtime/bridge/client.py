@@ -12,7 +12,7 @@ from mcp_runtime.core.changes.listen import Subscription, listen
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import MissingCapability, PeerError, RequestTimeout
 from mcp_runtime.core.method import RequestMethod, request_of
-from mcp_runtime.core.protocol import modern, names
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
 
@@ -69,7 +69,7 @@ class SessionOfClient:
         """Send the level with each request from now on."""
         connection = self._connection
         self._check(names.LOGGING_SET_LEVEL)
-        declared, meta = connection.declared, {**connection.request_meta(), modern.LOG_LEVEL: params.level}
+        declared, meta = connection.declared, {**connection.request_meta(), names.LOG_LEVEL: params.level}
         connection.learn(declared[Side.CLIENT], declared[Side.SERVER], meta=meta)
         return self._empty(names.LOGGING_SET_LEVEL)
 
@@ -125,9 +125,9 @@ def stand_alone(
     binding, declared = connection.binding, connection.declared
     assert binding is not None
     meta = {
-        modern.VERSION: binding.revision,
-        modern.CLIENT_INFO: dict(named),
-        modern.CLIENT_CAPABILITIES: declared[Side.CLIENT],
+        names.VERSION: binding.revision,
+        names.CLIENT_INFO: dict(named),
+        names.CLIENT_CAPABILITIES: declared[Side.CLIENT],
     }
     connection.learn(declared[Side.CLIENT], declared[Side.SERVER], meta=meta)
     discover: Mapping[str, StandIn] = {names.SERVER_DISCOVER: partial(_discover, connection)}
@@ -142,7 +142,7 @@ async def _discover(connection: Connection, params: Any) -> Any:
         "supportedVersions": [connection.revision],
         "capabilities": requester.declared[Side.SERVER],
         "instructions": requester.instructions,
-        "_meta": {modern.SERVER_INFO: dict(requester.info)},
+        "_meta": {names.SERVER_INFO: dict(requester.info)},
     }
     return method.result.load()(**result)
 

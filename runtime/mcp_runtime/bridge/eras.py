@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.protocol import modern, names
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, dump
 
 _RESOURCE_NOT_FOUND: Final = -32002
@@ -18,8 +18,8 @@ NEEDLESS: Final = frozenset(
     )
 )
 """The notifications of the legacy era that have no meaning in the modern one."""
-_SAID: Final = frozenset((modern.VERSION, modern.CLIENT_INFO, modern.CLIENT_CAPABILITIES, modern.LOG_LEVEL))
-_MARK: Final = f'"{modern.PREFIX}'.encode()
+_SAID: Final = frozenset((names.VERSION, names.CLIENT_INFO, names.CLIENT_CAPABILITIES, names.LOG_LEVEL))
+_MARK: Final = f'"{names.PREFIX}'.encode()
 
 
 def modern_code(code: int) -> int:
@@ -60,7 +60,7 @@ def without_meta(params: bytes) -> tuple[bytes, str]:
     given: Any = value.get("_meta")
     if not is_object(given):
         return params, ""
-    level: Any = given.get(modern.LOG_LEVEL)
+    level: Any = given.get(names.LOG_LEVEL)
     rest = {name: said for name, said in given.items() if name not in _SAID}
     value["_meta"] = rest
     if not rest:

@@ -12,7 +12,7 @@ from mcp_runtime.core.errors import LocalProtocolError, PeerError
 from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import AnyMethod, RequestMethod
-from mcp_runtime.core.protocol import modern, names
+from mcp_runtime.core.protocol import names
 
 MAX_ROUNDS: Final = 16
 """How often a handler may return questions before its request fails."""
@@ -33,9 +33,9 @@ def begin_session(
         if isinstance(method, RequestMethod) and method.multi_round_trip and handler is not None:
             connection.handle(method, _asking(connection, method, handler))
     return {
-        modern.VERSION: binding.revision,
-        modern.CLIENT_INFO: dict(info),
-        modern.CLIENT_CAPABILITIES: dict(capabilities),
+        names.VERSION: binding.revision,
+        names.CLIENT_INFO: dict(info),
+        names.CLIENT_CAPABILITIES: dict(capabilities),
     }
 
 

@@ -94,10 +94,10 @@ class Stub:
         """
         if meta is None:
             return self._caller.plain_meta(type_)
-        from mcp_runtime.core.protocol.modern import merged
+        from mcp_runtime.core.protocol.jsonrpc import merged_meta
 
         given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json")
-        return type_.model_validate(merged(self._caller.request_meta(), given))
+        return type_.model_validate(merged_meta(self._caller.request_meta(), given))
 
     @staticmethod
     def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:

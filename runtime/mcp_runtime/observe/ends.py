@@ -7,8 +7,13 @@ from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.dispatch import NEVER, STEPS, Action, Batch, ReceivedCall, SentCall, Side, State, Step
 from mcp_runtime.core.protocol.jsonrpc import Id, Message, Notification, Request, is_id, progress_token
-from mcp_runtime.core.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
-from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED
+from mcp_runtime.core.protocol.names import (
+    CLIENT_CAPABILITIES,
+    INITIALIZE,
+    LOG_LEVEL,
+    NOTIFICATIONS_CANCELLED,
+    NOTIFICATIONS_INITIALIZED,
+)
 from mcp_runtime.core.protocol.rules import Broken
 from mcp_runtime.core.protocol.session import Session
 from mcp_runtime.observe.judge import Judge

@@ -16,15 +16,16 @@ from mcp_runtime.core.options import Limits
 from mcp_runtime.core.protocol.capabilities import is_open
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import Failure
-from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from mcp_runtime.core.protocol.names import (
     COMPLETION_COMPLETE,
     ELICITATION_CREATE,
+    MISSING_CAPABILITY,
     ROOTS_LIST,
     TASKS_CANCEL,
     TASKS_GET,
     TASKS_RESULT,
     TOOLS_CALL,
+    UNSUPPORTED_VERSION,
 )
 from mcp_runtime.core.protocol.rules import ARRIVING, Broken, broken_error, broken_inputs
 from mcp_runtime.core.protocol.validation import Reader, faults

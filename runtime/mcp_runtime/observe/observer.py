@@ -11,8 +11,7 @@ from mcp_runtime.core.json.text import ENDS, MIN_COUNTED, has_too_many_values
 from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side, State, check_batch
-from mcp_runtime.core.protocol.jsonrpc import Fault, Id
-from mcp_runtime.core.protocol.modern import is_modern
+from mcp_runtime.core.protocol.jsonrpc import Fault, Id, is_modern
 from mcp_runtime.core.protocol.names import INITIALIZE
 from mcp_runtime.core.protocol.rules import Broken
 from mcp_runtime.observe.judge import Judge

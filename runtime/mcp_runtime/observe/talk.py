@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json.values import is_object, spell_pointer
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.dispatch import Batch, Side, State
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Message, Notification, Request, Result
 from mcp_runtime.core.protocol.names import (
@@ -259,13 +259,13 @@ class ModernTalk(Talk):
             return type(id_) in (int, str) and any(id_ in asked for asked in asks)
         if value.get("method") == NOTIFICATIONS_PROGRESS:
             return type(token) in (int, str) and self.ends[sender.other].reported(token) is not None
-        return modern.SUBSCRIPTION_ID in _object(params.get("_meta"))
+        return names.SUBSCRIPTION_ID in _object(params.get("_meta"))
 
     def _judge(self, message: Message, asked: Asked | None) -> Judge | None:
         if asked is not None:
             return asked.judge
         if isinstance(message, Request):
-            revision: Any = _meta(message.params).get(modern.VERSION)
+            revision: Any = _meta(message.params).get(names.VERSION)
             return self.judges.get(revision) if isinstance(revision, str) else self.judges[max(self.judges)]
         return self.judges.get(self.revision)
 
@@ -274,7 +274,7 @@ class ModernTalk(Talk):
     ) -> Iterator[Broken]:
         method, open_ = judge.method(message.method), self.ends[Side.CLIENT].asked
         if method is not None and self._server is not None:
-            own = _object(_meta(message.params).get(modern.CLIENT_CAPABILITIES))
+            own = _object(_meta(message.params).get(names.CLIENT_CAPABILITIES))
             declared = {Side.CLIENT: own, Side.SERVER: self._server}
             if (broken := undeclared(method, value, judge.requester(sender.other, declared))) is not None:
                 yield broken
@@ -291,7 +291,7 @@ class ModernTalk(Talk):
     def _judged_change(self, message: Message) -> Iterator[Broken]:
         """Check what a server sends to listeners (2026-07-28, basic/patterns/subscriptions)."""
         assert isinstance(message, Request | Notification)
-        id_: Any = _meta(message.params).get(modern.SUBSCRIPTION_ID)
+        id_: Any = _meta(message.params).get(names.SUBSCRIPTION_ID)
         asked = self.ends[Side.CLIENT].asked.get(id_) if type(id_) in (int, str) else None
         if asked is None or asked.name != SUBSCRIPTIONS_LISTEN:
             yield Broken("/params/_meta", "it does not name an open subscription")
@@ -333,7 +333,7 @@ class ModernTalk(Talk):
     def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
         self.is_spoken = self.is_spoken or (asked is not None and isinstance(message, Result))
         if isinstance(message, Request) and sender is Side.CLIENT:
-            revision: Any = _meta(message.params).get(modern.VERSION)
+            revision: Any = _meta(message.params).get(names.VERSION)
             if isinstance(revision, str):
                 self.revision = revision
         elif asked is not None and asked.name == SERVER_DISCOVER and isinstance(message, Result):

@@ -11,7 +11,7 @@ from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.notifications import NotificationStream
 from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
-from mcp_runtime.core.protocol import modern, names
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import Id, meta_of
 
 MAX_WAITING: Final = 1_000
@@ -151,7 +151,7 @@ class _Streams:
             if isinstance(id_, int | str) and id_ in self.open:
                 self._connection.outbound.end(id_)
             return
-        tag: Any = meta_of(params).get(modern.SUBSCRIPTION_ID)
+        tag: Any = meta_of(params).get(names.SUBSCRIPTION_ID)
         subscription = self.open.get(tag) if isinstance(tag, int | str) else None
         method = binding.methods.get(message.method) if binding is not None else None
         if subscription is None or not isinstance(method, NotificationMethod) or method.params is None:

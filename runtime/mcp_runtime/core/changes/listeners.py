@@ -12,7 +12,7 @@ from mcp_runtime.core.connection.transport import Channel
 from mcp_runtime.core.errors import ConnectionClosed, PeerError
 from mcp_runtime.core.handlers import Context, ServerHandlers, Serving
 from mcp_runtime.core.method import NotificationMethod, notification_of, request_of
-from mcp_runtime.core.protocol import modern, names
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.core.protocol.uris import within
@@ -317,4 +317,4 @@ def _tagged(method: NotificationMethod[Any], arguments: Mapping[str, Any], excha
 
 
 def _tag(exchange: Exchange) -> dict[str, Any]:
-    return {modern.SUBSCRIPTION_ID: exchange.id}
+    return {names.SUBSCRIPTION_ID: exchange.id}

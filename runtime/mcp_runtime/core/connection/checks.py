@@ -27,7 +27,7 @@ from mcp_runtime.core.model import Page
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.capabilities import declarer, put
 from mcp_runtime.core.protocol.jsonrpc import Result, parse
-from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
+from mcp_runtime.core.protocol.names import MISSING_CAPABILITY
 from mcp_runtime.core.protocol.rules import broken_error
 
 T = TypeVar("T")

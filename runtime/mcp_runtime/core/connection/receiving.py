@@ -38,8 +38,7 @@ from mcp_runtime.core.protocol.dispatch import (
     cancelled,
 )
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
-from mcp_runtime.core.protocol.modern import VERSION
-from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING
+from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING, VERSION
 
 _MODERN: Final = MODERN[Side.SERVER]
 

@@ -115,7 +115,7 @@ class Answers:
         stub: the requester, as handlers see it; None before a revision is agreed on.
         context: builds the second argument of handlers from the stub, the id of a request, and its `Exchange`.
         hints: how long results may be cached, by method, unless handlers say so.
-        stamp: the beginning of each result, see `protocol.modern.stamp`; empty in the legacy era.
+        stamp: the beginning of each result, see `jsonrpc.stamp`; empty in the legacy era.
         state: what the server's lifespan yielded, in a list; an empty one without a lifespan.
         questions: how handlers ask the requester in results.
         scopes_for: returns the scopes that a request needs, given its method and the name or URI in its params.

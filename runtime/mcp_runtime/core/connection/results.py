@@ -17,8 +17,7 @@ from mcp_runtime.core.json.text import strict_writer, write_long
 from mcp_runtime.core.method import AnyMethod, AnyRequest, RequestMethod, WireType, typed_wire
 from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.options import CacheHint, CallOptions, Limits
-from mcp_runtime.core.protocol.jsonrpc import dump
-from mcp_runtime.core.protocol.modern import stamped
+from mcp_runtime.core.protocol.jsonrpc import dump, stamped
 from mcp_runtime.core.protocol.rules import ARRIVING, broken_inputs, judge_of
 from mcp_runtime.core.protocol.validation import Reader
 

@@ -38,7 +38,7 @@ from mcp_runtime.core.handshake.offer import (
 from mcp_runtime.core.method import AnyRequest
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.peer import Peer
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR
@@ -218,7 +218,7 @@ class Opening:
         """
         self._bind(revision)
         own, is_first, tried = self._offer.capabilities, revision not in tried, tried | {revision}
-        meta = {modern.VERSION: revision, modern.CLIENT_INFO: self._named(), modern.CLIENT_CAPABILITIES: own}
+        meta = {names.VERSION: revision, names.CLIENT_INFO: self._named(), names.CLIENT_CAPABILITIES: own}
         self._connection.learn(own, {}, meta=meta)
         options, timeout, probing = self._options, self._options.timeout, self._probing
         if self._of_era["legacy"] and len(tried) == 1 and (probing is None or probing.era != "modern"):
@@ -227,7 +227,7 @@ class Opening:
             result = await discover(self._connection, meta, timeout)
         except PeerError as error:
             offered = supported(error.data)
-            if error.code != modern.UNSUPPORTED_VERSION or not offered:
+            if error.code != names.UNSUPPORTED_VERSION or not offered:
                 raise
             if revision in offered and is_first:
                 # Of several servers behind one address, some may be newer than others.
@@ -244,7 +244,7 @@ class Opening:
 
         InputAnswers(options.input_rounds).install(self._connection)
         known: Mapping[str, Any] = result.get("_meta") or {}
-        info: Mapping[str, Any] = known.get(modern.SERVER_INFO) or {}
+        info: Mapping[str, Any] = known.get(names.SERVER_INFO) or {}
         self._offer.settle(result["capabilities"], info=info, instructions=result.get("instructions"))
 
     async def _continue_in(self, offered: Sequence[str], tried: frozenset[str]) -> None:

@@ -24,7 +24,7 @@ from mcp_runtime.core.handlers import Handlers, ServerHandlers, Serving
 from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import request_of
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import derive, merge, put
 from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND
 from mcp_runtime.core.protocol.names import AREAS, INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
@@ -237,7 +237,7 @@ def own_version() -> str:
         return "0"
 
 
-MODERN_ERRORS: Final = frozenset((modern.HEADER_MISMATCH, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
+MODERN_ERRORS: Final = frozenset((names.HEADER_MISMATCH, names.MISSING_CAPABILITY, names.UNSUPPORTED_VERSION))
 """The error codes that only modern-era servers use."""
 
 

@@ -37,7 +37,7 @@ from mcp_runtime.core.handshake.offer import Offer, Served, check_handlers, iden
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import AnyRequest, RequestMethod, request_of
 from mcp_runtime.core.options import CacheHint
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import jsonrpc, names
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Request
 from mcp_runtime.core.protocol.names import INITIALIZE, SERVER_DISCOVER
@@ -149,7 +149,7 @@ def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, Served]:
 
 def _refuse_modern(legacy: Collection[str], request: Request, meta: Mapping[str, Any], channel: Channel) -> NoReturn:
     """Refuse a request with an error that does not mention the modern era, so that clients of both begin a session."""
-    how = f"begin a session with {INITIALIZE} ({', '.join(sorted(legacy))}), and leave {modern.VERSION} out of _meta"
+    how = f"begin a session with {INITIALIZE} ({', '.join(sorted(legacy))}), and leave {names.VERSION} out of _meta"
     raise PeerError(INVALID_REQUEST, f"requests of revisions without a handshake are not answered here; {how}")
 
 
@@ -273,13 +273,13 @@ class Requesters:
         Raises:
             PeerError: the revision is not supported, or the sender information is not valid.
         """
-        if modern.VERSION not in meta:
+        if names.VERSION not in meta:
             raise self._stray(request)
         sender: _Sender = (
-            meta[modern.VERSION],
-            meta.get(modern.CLIENT_CAPABILITIES),
-            meta.get(modern.CLIENT_INFO),
-            meta.get(modern.LOG_LEVEL),
+            meta[names.VERSION],
+            meta.get(names.CLIENT_CAPABILITIES),
+            meta.get(names.CLIENT_INFO),
+            meta.get(names.LOG_LEVEL),
             None if principal is None else principal.key,
             headers,
         )
@@ -291,7 +291,7 @@ class Requesters:
     def _find(self, sender: _Sender) -> Requester:
         revision: Any = sender[0]
         if not isinstance(revision, str):
-            raise _invalid(modern.VERSION, "must be a string")
+            raise _invalid(names.VERSION, "must be a string")
         if revision not in self._servers:
             raise self._unsupported(revision)
         key = json.dumps([*sender[:-1], sorted(sender[-1].items())], sort_keys=True)
@@ -309,11 +309,11 @@ class Requesters:
     def _make(self, sender: _Sender) -> Requester:
         revision, capabilities, info, log_level, principal, headers = sender
         if not is_object(capabilities):
-            raise _invalid(modern.CLIENT_CAPABILITIES, "must be an object")
+            raise _invalid(names.CLIENT_CAPABILITIES, "must be an object")
         if info is not None and not is_object(info):
-            raise _invalid(modern.CLIENT_INFO, "must be an object")
+            raise _invalid(names.CLIENT_INFO, "must be an object")
         if log_level is not None and log_level not in LEVELS:
-            raise _invalid(modern.LOG_LEVEL, f"must be one of {', '.join(LEVELS)}")
+            raise _invalid(names.LOG_LEVEL, f"must be one of {', '.join(LEVELS)}")
         if revision not in self._bases:
             self._bases[revision] = self._set_up(revision, self._servers[revision])
         base, own = self._bases[revision]
@@ -328,7 +328,7 @@ class Requesters:
         answers = Answers(
             stub=server.__peer__(connection),
             context=server.__context__,
-            stamp=modern.stamp(identity_of(server, options)),
+            stamp=jsonrpc.stamp(identity_of(server, options)),
             hints=_hints(spoken, options),
             questions=Suspensions.of(server, inputs) if isinstance(inputs, Suspended) else NO_QUESTIONS,
         )
@@ -358,15 +358,15 @@ class Requesters:
         if request.method == INITIALIZE:
             asked = (request.params or {}).get("protocolVersion")
             return self._unsupported(asked if isinstance(asked, str) else "")
-        how = f"say in _meta of each request that it is of {spoken} ({modern.VERSION})"
+        how = f"say in _meta of each request that it is of {spoken} ({names.VERSION})"
         if self._legacy:
             how += f", or begin a session with {INITIALIZE} ({', '.join(self._legacy)})"
-        return PeerError(INVALID_PARAMS, how, {"pointer": modern.pointer(modern.VERSION)})
+        return PeerError(INVALID_PARAMS, how, {"pointer": jsonrpc.meta_pointer(names.VERSION)})
 
     def _unsupported(self, revision: str) -> PeerError:
         speaks = f"this server speaks {' and '.join(self._supported)}"
         data = {"supported": self._supported, "requested": revision}
-        return PeerError(modern.UNSUPPORTED_VERSION, f"this protocol version is not supported; {speaks}", data)
+        return PeerError(names.UNSUPPORTED_VERSION, f"this protocol version is not supported; {speaks}", data)
 
 
 async def _discover(method: AnyRequest, result: Mapping[str, Any], params: Any, context: Any) -> Any:
@@ -389,5 +389,5 @@ def _hints(binding: Binding, options: ServerOptions) -> Mapping[str, CacheHint]:
 
 
 def _invalid(name: str, reason: str) -> PeerError:
-    pointer = modern.pointer(name)
+    pointer = jsonrpc.meta_pointer(name)
     return PeerError(INVALID_PARAMS, f"{pointer}: {reason}", {"pointer": pointer})

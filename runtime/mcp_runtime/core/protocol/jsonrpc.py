@@ -1,16 +1,19 @@
-"""JSON-RPC 2.0 messages as MCP uses them: reading and writing.
+"""JSON-RPC 2.0 messages as MCP uses them, and their `_meta`: reading and writing.
 
 Input must be I-JSON (RFC 7493), nested at most `json.text.MAX_DEPTH` deep: `json.text` reads it. Anything else is
 refused here, before any model sees it.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
 from pydantic_core import from_json, to_json
 
+from mcp_runtime.core.errors import LocalProtocolError
 from mcp_runtime.core.json.text import MAX_VALUES, MIN_COUNTED, NotIJson, envelope_of, has_too_many_values, read
-from mcp_runtime.core.json.values import is_object
+from mcp_runtime.core.json.values import is_object, spell_pointer
+from mcp_runtime.core.protocol.names import SERVER_INFO, VERSION
 
 Id: TypeAlias = int | str
 
@@ -151,6 +154,52 @@ def with_progress_token(params: bytes | None, token: int) -> bytes:
     """Set the progress token in the `_meta` of encoded params, replacing one that was passed on from elsewhere."""
     value: dict[str, Any] = from_json(params) if params else {}
     return dump({**value, "_meta": {**(value.get("_meta") or {}), "progressToken": token}})
+
+
+def meta_pointer(name: str) -> str:
+    """Return the location of a property of `_meta` in params, as a JSON pointer."""
+    return spell_pointer(("_meta", name))
+
+
+def stamp(info: Mapping[str, Any]) -> bytes:
+    """Return the beginning of each result of a server as JSON, with the server's name."""
+    return b'{"_meta":%b,' % dump({SERVER_INFO: info})
+
+
+def stamped(result: bytes, stamp: bytes, tag: str) -> bytes:
+    """Return a result with the server's name in its `_meta`, in addition to what is there.
+
+    Args:
+        result: the result as JSON.
+        stamp: see `stamp`.
+        tag: the property that marks it as complete, unless it is set already; empty to add none.
+    """
+    value: dict[str, Any] = json.loads(result)
+    own: dict[str, Any] = json.loads(stamp[:-1] + b"}")["_meta"]
+    given: Any = value.get("_meta")
+    value["_meta"] = {**own, **given} if is_object(given) else own
+    return dump({tag: "complete", **value} if tag else value)
+
+
+def is_modern(value: Any) -> bool:
+    """Whether a parsed message is a call of the modern era: one whose `_meta` names its sender's revision."""
+    return value.__class__ is dict and VERSION in meta_of(value.get("params"))
+
+
+def merged_meta(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `_meta` of a request: what each must carry, overridden by what is given for this one.
+
+    A request may declare other capabilities than the ones before it, since it is independent; but its answer is read in
+    the revision of the connection.
+
+    Raises:
+        LocalProtocolError: another revision is given.
+    """
+    spoken, named = required.get(VERSION), given.get(VERSION)
+    if named is not None and spoken is not None and named != spoken:
+        reason = f"{named} is not the revision in use; open a client of that revision, or omit this"
+        raise LocalProtocolError(revision=spoken, method=None, pointer=meta_pointer(VERSION), reason=reason)
+    return {**required, **given}
 
 
 def parse(text: bytes) -> Any:

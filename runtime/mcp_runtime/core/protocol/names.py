@@ -1,8 +1,10 @@
 """The methods that the runtime itself sends, answers or inspects, by the names of their records in generated tables.
 
-They are keys for looking up records in the table of a binding. Generated packages cannot be imported here, so the keys
-are repeated, and only in this file. A test compares each with the record of the same name in the generated tables of
-every revision, and finds keys that no code uses.
+Besides, there is what schemas do not name: properties of `_meta`, and error codes of the modern era.
+
+The names of methods are keys for looking up records in the table of a binding. Generated packages cannot be imported
+here, so the keys are repeated, and only in this file. A test compares each with the record of the same name in the
+generated tables of every revision, and finds keys that no code uses.
 """
 
 from typing import Final
@@ -65,3 +67,18 @@ UNRELATED: Final = frozenset(
 
 WAITING: Final = frozenset((SUBSCRIPTIONS_LISTEN, TASKS_RESULT))
 """Requests that stay open while something else runs, and cost next to nothing."""
+
+# In the modern era (2026-07-28, basic/index), `_meta` of each request says who sends it. These are its properties.
+PREFIX: Final = "io.modelcontextprotocol/"
+VERSION: Final = f"{PREFIX}protocolVersion"
+CLIENT_INFO: Final = f"{PREFIX}clientInfo"
+CLIENT_CAPABILITIES: Final = f"{PREFIX}clientCapabilities"
+SERVER_INFO: Final = f"{PREFIX}serverInfo"
+LOG_LEVEL: Final = f"{PREFIX}logLevel"
+SUBSCRIPTION_ID: Final = f"{PREFIX}subscriptionId"
+HEADER_MISMATCH: Final = -32020
+"""The error code of a request whose HTTP headers do not say what its body says."""
+MISSING_CAPABILITY: Final = -32021
+"""The error code for a request that needs a capability which its sender did not declare."""
+UNSUPPORTED_VERSION: Final = -32022
+"""The error code for a request in a revision that the server does not support."""

@@ -1,14 +1,13 @@
-"""Reads lines from a descriptor: messages for a receiver, or a child's standard error."""
+"""Reads messages from a descriptor: bytes, the lines in them, and the receiver of those (transports, stdio)."""
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from mcp_runtime.core.connection.transport import Channel, Receiver
-from mcp_runtime.core.errors import printable
-from mcp_runtime.core.transports.framing import LineFramer, TooLong
+from mcp_runtime.core.json.text import ENDS, envelope_of
 from mcp_runtime.core.transports.pipes import READ_BYTES, Descriptor
 
 _READS = 8  # maximum number of full reads in a row before other callbacks run
@@ -165,6 +164,118 @@ def byte_reader(descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> ByteR
     return (ByteReader if descriptor.pollable else ThreadByteReader)(descriptor, on_data, on_end)
 
 
+# JSON's white space except the line feed: it may surround a message without being part of it (RFC 8259, section 2).
+_AROUND = b" \t\r"
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """Represents a message over the size limit, which was skipped up to its line feed.
+
+    Attributes:
+        limit: the maximum size in bytes.
+        start: its first bytes.
+        end: its last bytes; empty if the first ones contain its id, or cannot belong to a message.
+    """
+
+    limit: int
+    start: bytes = field(default=b"", compare=False)
+    end: bytes = field(default=b"", compare=False)
+
+    def __str__(self) -> str:
+        return f"a message of more than {self.limit} bytes was skipped (the limit is max_message_bytes)"
+
+
+class LineFramer:
+    r"""Splits a stream of bytes into lines, however the bytes arrive.
+
+    Lines end with ``\n`` or ``\r\n``; empty ones are ignored. A line that exceeds the limit is not kept: the rest is
+    skipped, and it is reported as `TooLong`, at once unless its id may come at its end. Each byte is examined once, and
+    a line is stored at most twice for the moment in which it is completed.
+
+    Args:
+        max_bytes: the maximum length of a line, without its end.
+
+    Raises:
+        ValueError: `max_bytes` is less than 1.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        if max_bytes < 1:
+            raise ValueError(f"max_bytes: must be at least 1, not {max_bytes}")
+        self._max_bytes = max_bytes
+        self._kept = bytearray()
+        self._skipping = False
+        self._start = self._end = b""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the stream is in the middle of a line."""
+        return self._skipping or bool(self._kept.strip(_AROUND))
+
+    def feed(self, data: bytes) -> list[bytes | TooLong]:
+        """Return the lines that these bytes complete, in order.
+
+        Args:
+            data: the next bytes of the stream.
+        """
+        found: list[bytes | TooLong] = []
+        if self._kept or self._skipping:
+            end = data.find(b"\n")
+            if end < 0:
+                self._keep(data, found)
+                return found
+            self._keep(data[:end], found)
+            self._complete(found)
+            data = data[end + 1 :]
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if len(data) <= self._max_bytes:
+            found += [text for line in lines if (text := line.strip(_AROUND))]
+        else:
+            for line in lines:
+                self._keep(line, found)
+                self._complete(found)
+        self._keep(rest, found)
+        return found
+
+    def _keep(self, part: bytes, found: list[bytes | TooLong]) -> None:
+        if self._skipping:
+            if self._start:
+                self._end = (self._end + part[-ENDS:])[-ENDS:]
+            return
+        if not part:
+            return
+        # The carriage return of a line end does not count, wherever the bytes were split.
+        if len(self._kept) + len(part) > self._max_bytes + part.endswith(b"\r"):
+            self._skip(part, found)
+            return
+        self._kept += part
+
+    def _skip(self, part: bytes, found: list[bytes | TooLong]) -> None:
+        """Skip a line from here on, and keep what may contain its id."""
+        kept, self._kept = self._kept, bytearray()
+        more = max(0, ENDS - len(kept))
+        start = bytes(kept[:ENDS]) + part[:more]
+        self._skipping = True
+        if not start.startswith(b"{") or envelope_of(start) is not None:
+            found.append(TooLong(self._max_bytes, start))
+            return
+        self._start, self._end = start, (bytes(kept[max(ENDS, len(kept) - ENDS) :]) + part[more:])[-ENDS:]
+
+    def _complete(self, found: list[bytes | TooLong]) -> None:
+        if self._skipping:
+            self._skipping = False
+            if self._start:
+                found.append(TooLong(self._max_bytes, self._start, self._end))
+                self._start = self._end = b""
+            return
+        line = bytes(self._kept)
+        self._kept = bytearray()  # a new one: clear() would keep a long line's memory
+        if text := line.strip(_AROUND):
+            found.append(text)
+
+
 class LineReader:
     """Delivers the lines of a descriptor to a receiver.
 
@@ -266,65 +377,3 @@ class LineReader:
 
     def _stopped(self) -> bool:
         return self._paused or self._discarding
-
-
-StderrCallback = Callable[[str], None]
-"""Called with each line, without its end. The text is the child's own: escape it before showing it."""
-
-_LINE = 64 * 1024  # bytes; a longer line is split
-_TAIL_LINES = 8
-_TAIL_WIDTH = 300
-
-
-class StderrReader:
-    """Reads a child's standard error, so that the child never blocks on it.
-
-    Args:
-        descriptor: the descriptor to read; closed by the reader.
-        callback: called with each line.
-    """
-
-    def __init__(self, descriptor: Descriptor, callback: StderrCallback) -> None:
-        self._callback = callback
-        self._loop = asyncio.get_running_loop()
-        self._rest = b""
-        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
-        self._bytes = byte_reader(descriptor, self._arrived, self._ended)
-        self._bytes.resume()
-
-    @property
-    def tail(self) -> tuple[str, ...]:
-        """The last lines, bounded and printable."""
-        lines = (printable(line[: _TAIL_WIDTH + 1].rstrip()) for line in self._tail)
-        return tuple(line if len(line) <= _TAIL_WIDTH else line[:_TAIL_WIDTH] + "..." for line in lines)
-
-    def read_rest(self) -> None:
-        """Read what is already available as the rest."""
-        self._bytes.read_rest()
-
-    def close(self) -> None:
-        """Stop for good; an incomplete line is passed on."""
-        self._bytes.close()
-        self._ended(None)
-
-    def _arrived(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._pass_on(line)
-        while len(self._rest) >= _LINE:
-            part, self._rest = self._rest[:_LINE], self._rest[_LINE:]
-            self._pass_on(part)
-
-    def _ended(self, _: OSError | None) -> None:
-        rest, self._rest = self._rest, b""
-        if rest:
-            self._pass_on(rest)
-
-    def _pass_on(self, raw: bytes) -> None:
-        line = raw.removesuffix(b"\r").decode("utf-8", "replace")
-        if line.strip():
-            self._tail.append(line[: 4 * _TAIL_WIDTH])
-        try:
-            self._callback(line)
-        except Exception as error:
-            self._loop.call_exception_handler({"message": "the stderr callback failed", "exception": error})

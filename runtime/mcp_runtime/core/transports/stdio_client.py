@@ -2,16 +2,18 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
 from typing import IO, TypedDict, Unpack
 
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
+from mcp_runtime.core.errors import printable
 from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.core.transports import pipes
 from mcp_runtime.core.transports.pipes import Descriptor, LineWriter, line_writer
 from mcp_runtime.core.transports.process import Child, child_environment, how_it_ended
-from mcp_runtime.core.transports.reader import LineReader, StderrCallback, StderrReader
+from mcp_runtime.core.transports.reader import LineReader, byte_reader
 
 DEFAULT_MAX_MESSAGE_BYTES = 16 << 20
 """The maximum size of an incoming message in bytes."""
@@ -20,6 +22,14 @@ DEFAULT_GRACE = 2.0
 
 # Seconds between the first sign of an end and its report, in which the exit status may become known.
 _LINGER = 0.5
+
+
+StderrCallback = Callable[[str], None]
+"""Called with each line, without its end. The text is the child's own: escape it before showing it."""
+
+_LINE = 64 * 1024  # bytes; a longer line is split
+_TAIL_LINES = 8
+_TAIL_WIDTH = 300
 
 
 class StdioClientOptions(TypedDict, total=False):
@@ -265,3 +275,57 @@ class StdioClientTransport(StdioTransport):
 
 def _descriptor_of(file: IO[bytes]) -> Descriptor:
     return pipes.of_pipe(file.fileno(), file.close)
+
+
+class StderrReader:
+    """Reads a child's standard error, so that the child never blocks on it.
+
+    Args:
+        descriptor: the descriptor to read; closed by the reader.
+        callback: called with each line.
+    """
+
+    def __init__(self, descriptor: Descriptor, callback: StderrCallback) -> None:
+        self._callback = callback
+        self._loop = asyncio.get_running_loop()
+        self._rest = b""
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._bytes = byte_reader(descriptor, self._arrived, self._ended)
+        self._bytes.resume()
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """The last lines, bounded and printable."""
+        lines = (printable(line[: _TAIL_WIDTH + 1].rstrip()) for line in self._tail)
+        return tuple(line if len(line) <= _TAIL_WIDTH else line[:_TAIL_WIDTH] + "..." for line in lines)
+
+    def read_rest(self) -> None:
+        """Read what is already available as the rest."""
+        self._bytes.read_rest()
+
+    def close(self) -> None:
+        """Stop for good; an incomplete line is passed on."""
+        self._bytes.close()
+        self._ended(None)
+
+    def _arrived(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._pass_on(line)
+        while len(self._rest) >= _LINE:
+            part, self._rest = self._rest[:_LINE], self._rest[_LINE:]
+            self._pass_on(part)
+
+    def _ended(self, _: OSError | None) -> None:
+        rest, self._rest = self._rest, b""
+        if rest:
+            self._pass_on(rest)
+
+    def _pass_on(self, raw: bytes) -> None:
+        line = raw.removesuffix(b"\r").decode("utf-8", "replace")
+        if line.strip():
+            self._tail.append(line[: 4 * _TAIL_WIDTH])
+        try:
+            self._callback(line)
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "the stderr callback failed", "exception": error})

@@ -17,8 +17,7 @@ from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.modern import PREFIX
-from mcp_runtime.core.protocol.names import TASKS_GET, TOOLS_CALL
+from mcp_runtime.core.protocol.names import PREFIX, TASKS_GET, TOOLS_CALL
 from mcp_runtime.extensions.tasks.caller import StatusHook, TaskHandle, spoken_methods
 from mcp_runtime.extensions.tasks.polling import PACKAGE, Answered, DeferredTask, ends_of
 

@@ -14,8 +14,7 @@ from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
-from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
-from mcp_runtime.core.protocol.names import TOOLS_CALL
+from mcp_runtime.core.protocol.names import MISSING_CAPABILITY, TOOLS_CALL
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.tasks.deferred import ID, DeferrableCall, call_of
 from mcp_runtime.extensions.tasks.engine import Engine, refused

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from mcp_runtime.core.protocol import jsonrpc, modern
+from mcp_runtime.core.protocol import jsonrpc, names
 
 ANY: Final = "any request"
 SESSIONS: Final = "revisions with sessions"
@@ -56,14 +56,14 @@ class Case(Enum):
     UNREAD = ANY, 503, "`max_unread_total` reached before a long answer or stream", "too much is unread; try later", 5
 
     NO_META = MODERN, 400, "`_meta` names no revision", jsonrpc.INVALID_PARAMS
-    NO_HEADER = MODERN, 400, "`MCP-Protocol-Version` is missing or differs from `_meta`", modern.HEADER_MISMATCH
-    UNSUPPORTED = MODERN, 400, "the revision is not supported", modern.UNSUPPORTED_VERSION
+    NO_HEADER = MODERN, 400, "`MCP-Protocol-Version` is missing or differs from `_meta`", names.HEADER_MISMATCH
+    UNSUPPORTED = MODERN, 400, "the revision is not supported", names.UNSUPPORTED_VERSION
     BAD_META = MODERN, 400, "the rest of `_meta` is not valid", jsonrpc.INVALID_PARAMS
-    MISMATCH = MODERN, 400, "`Mcp-Method` or `Mcp-Name` is missing or differs from the body", modern.HEADER_MISMATCH
+    MISMATCH = MODERN, 400, "`Mcp-Method` or `Mcp-Name` is missing or differs from the body", names.HEADER_MISMATCH
     NO_METHOD = MODERN, 404, "there is no such method", jsonrpc.METHOD_NOT_FOUND
     PARAMS = MODERN, 400, "the params are not valid", jsonrpc.INVALID_PARAMS
-    PARAMETER = MODERN, 400, "an `Mcp-Param-*` is missing or differs from the arguments", modern.HEADER_MISMATCH
-    CAPABILITY = MODERN, 400, "the client lacks a capability", modern.MISSING_CAPABILITY
+    PARAMETER = MODERN, 400, "an `Mcp-Param-*` is missing or differs from the arguments", names.HEADER_MISMATCH
+    CAPABILITY = MODERN, 400, "the client lacks a capability", names.MISSING_CAPABILITY
 
     NO_SESSION = SESSIONS, 400, "there is no session id", "Mcp-Session-Id is missing; a session begins with initialize"
     UNKNOWN_SESSION = SESSIONS, 404, _NO_SESSION, "there is no such session; begin a new one with initialize"

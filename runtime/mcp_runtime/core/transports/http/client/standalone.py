@@ -15,7 +15,7 @@ from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import TransportError
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json.values import is_array, is_object
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import dump, parse, write_request
 from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.core.transports.http import mirrored
@@ -126,7 +126,7 @@ class StandaloneRequests:
 
     def _headers(self, request: Standalone) -> dict[str, str]:
         method = request.method
-        headers = {mirrored.VERSION: str(request.meta[modern.VERSION]), mirrored.METHOD: method}
+        headers = {mirrored.VERSION: str(request.meta[names.VERSION]), mirrored.METHOD: method}
         if (named := request.named) is not None:
             headers[mirrored.NAME] = mirrored.encode(named)
         if method == TOOLS_CALL and named is not None and (parameters := self._tools.get(named)):
@@ -210,10 +210,10 @@ class StandaloneRequests:
 
 def _is_mismatch(text: bytes) -> bool:
     """Whether a message is the error that headers do not match the body."""
-    if str(modern.HEADER_MISMATCH).encode() not in text:
+    if str(names.HEADER_MISMATCH).encode() not in text:
         return False
     error: Any = object_in(text).get("error")
-    return is_object(error) and error.get("code") == modern.HEADER_MISMATCH
+    return is_object(error) and error.get("code") == names.HEADER_MISMATCH
 
 
 def _error_in(refused: Refused, id_: int | str) -> bytes | None:

@@ -12,7 +12,7 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent, TransportError
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.core.transports.http.client.endpoint import (
     EVENTS,
@@ -161,7 +161,7 @@ class HttpClientTransport(PostingTransport):
             super().send(message, about)
 
     def _ask_alone(self, request: Standalone) -> None:
-        self._endpoint.version = request.meta[modern.VERSION]
+        self._endpoint.version = request.meta[names.VERSION]
         self._alone.add(request.id)
         task = self._start(partial(self._stand_alone, request), request.id)
         task.add_done_callback(lambda _: self._alone.discard(request.id))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handshake.server import by_era
-from mcp_runtime.core.protocol import jsonrpc, modern
+from mcp_runtime.core.protocol import jsonrpc, names
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.jsonrpc import Fault, Message
 from mcp_runtime.core.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
@@ -35,7 +35,7 @@ from mcp_runtime.core.transports.http.statuses import STATUSES, Case, Refusal
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
 
-_MARK: Final = modern.VERSION.encode()
+_MARK: Final = names.VERSION.encode()
 EITHER: Final = (JSON.decode(), EVENTS.decode())
 """The media types of the answer to a POST."""
 ONLY_EVENTS: Final = (EVENTS.decode(),)
@@ -183,7 +183,7 @@ class HttpApp(Application):
                 return None
             raise
         meta = jsonrpc.meta_of(value.get("params") if value.__class__ is dict else None)
-        if may_be_legacy and modern.VERSION not in meta:
+        if may_be_legacy and names.VERSION not in meta:
             return None
         if value.__class__ is not dict or "method" not in value:
             raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
@@ -220,7 +220,7 @@ class HttpApp(Application):
             return
         data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
         error = jsonrpc.write_error(
-            None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
+            None, names.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
         )
         await request.respond(Case.UNSUPPORTED.status, error)
 

@@ -16,10 +16,9 @@ from mcp_runtime.core.features import read_pages
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.handshake.server import start_stateless
 from mcp_runtime.core.method import RequestMethod
-from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import Request
-from mcp_runtime.core.protocol.modern import HEADER_MISMATCH
-from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST
+from mcp_runtime.core.protocol.names import HEADER_MISMATCH, TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import mirrored
 from mcp_runtime.core.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
@@ -116,7 +115,7 @@ class ModernEndpoint(Owner):
         Raises:
             PeerError: they do not match, or the sender information is not valid.
         """
-        revision: Any = meta.get(modern.VERSION)
+        revision: Any = meta.get(names.VERSION)
         if isinstance(revision, str) and headers.get(mirrored.VERSION) != revision:
             named = f"_meta of the body names {revision[:64]!r}"
             raise _mismatch("MCP-Protocol-Version", headers.get(mirrored.VERSION), named)
@@ -211,14 +210,14 @@ def _check_name(header: str | None, repeated: str, named: str) -> None:
     try:
         decoded = None if header is None else mirrored.decode(header)
     except ValueError as error:
-        raise PeerError(modern.HEADER_MISMATCH, f"the header Mcp-Name {error}") from None
+        raise PeerError(names.HEADER_MISMATCH, f"the header Mcp-Name {error}") from None
     if decoded != named:
         raise _mismatch("Mcp-Name", header, f"{repeated} in the body is {named[:64]!r}")
 
 
 def _mismatch(name: str, header: str | None, body: str) -> PeerError:
     reason = f"the header {name} is {'missing' if header is None else repr(header[:64])}"
-    return PeerError(modern.HEADER_MISMATCH, f"{reason}, but {body}")
+    return PeerError(names.HEADER_MISMATCH, f"{reason}, but {body}")
 
 
 def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
