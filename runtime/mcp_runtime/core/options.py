@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 
@@ -99,17 +99,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Progress(Protocol):
-    """A callback for progress reports."""
-
-    def __call__(self, progress: float, total: float | None, message: str | None, /) -> None:
-        """Handle one progress report.
-
-        Args:
-            progress: how much is done so far.
-            total: how much there is to do; None if unknown.
-            message: a text to show, or None.
-        """
+Progress: TypeAlias = Callable[[float, float | None, str | None], None]
+"""Receives progress reports: how much is done so far, how much there is to do (None if unknown), and a text to show."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -164,6 +155,18 @@ def call_options(options: object) -> CallOptions:
     if not isinstance(options, CallOptions):
         raise TypeError(f"options: must be a CallOptions, such as CallOptions(timeout=5), not {options!r:.60}")
     return options
+
+
+def times_of(options: CallOptions, limits: Limits) -> tuple[float | None, float | None]:
+    """Return the timeout and the maximum time of a call, in seconds; None for no limit."""
+    timeout = limits.timeout if options.timeout is None else options.timeout
+    return timeout, limits.max_time if options.max_time is None else options.max_time
+
+
+def first_timeout(options: CallOptions, limits: Limits) -> float | None:
+    """Return the seconds that a call may take before the first progress report; None for no limit."""
+    timeout, max_time = times_of(options, limits)
+    return timeout if max_time is None or (timeout is not None and timeout < max_time) else max_time
 
 
 class Caller(ABC):

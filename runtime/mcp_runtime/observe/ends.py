@@ -1,12 +1,13 @@
 """The two ends of an observed conversation: sessions that learn what each side sent."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.dispatch import NEVER, STEPS, Action, Batch, ReceivedCall, SentCall, Side, State, Step
-from mcp_runtime.core.protocol.jsonrpc import Id, Message, Notification, Request, is_id, progress_token
+from mcp_runtime.core.protocol.jsonrpc import Id, Message, Notification, Request, is_id, meta_of
 from mcp_runtime.core.protocol.names import (
     CLIENT_CAPABILITIES,
     INITIALIZE,
@@ -23,6 +24,12 @@ MAX_OPEN: Final = 10_000
 MAX_SUBJECT: Final = 1_000
 """The maximum length of a remembered tool name or cursor, in characters."""
 _NOBODY: Final[frozenset[str]] = frozenset()
+
+
+def progress_token(params: Mapping[str, Any] | None) -> Id | None:
+    """Return the progress token of a request; None if it has no valid one."""
+    token: Any = meta_of(params).get("progressToken")
+    return token if token is None or is_id(token) else None
 
 
 class Asked(SentCall):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.transport import Channel
@@ -89,41 +89,6 @@ _FEATURE: Final = "listeners"
 _URIS: Final = "resourceSubscriptions"
 
 
-class Subscriber(Protocol):
-    """Lets a server written for the legacy era learn which resources are watched."""
-
-    async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
-        """Call the server's handler; return whether it agrees."""
-        ...
-
-    def release(self, uris: Iterable[str]) -> None:
-        """Inform the server's handler that these resources are no longer watched."""
-
-
-class Filter(Protocol):
-    """What an extension adds to the filter of requests that listen."""
-
-    async def agree(self, ctx: Context[Any]) -> Mapping[str, Any]:
-        """Return what a request will be told of what it asks for, keyed by wire names.
-
-        Raises:
-            PeerError: the request is refused.
-        """
-        ...
-
-    def begin(self, ctx: Context[Any], agreed: Mapping[str, Any], put: Callable[..., Any]) -> None:
-        """Report changes from now on.
-
-        Args:
-            ctx: the context of the request, whose exchange is open while it listens.
-            agreed: what was acknowledged, by all filters.
-            put: sends a notification, once the client reads: its method, what it is about, and its params.
-        """
-
-    def end(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
-        """Forget a request that no longer listens, if it ever did."""
-
-
 class Listeners:
     """The requests over one connection that listen for changes of one server.
 
@@ -134,15 +99,17 @@ class Listeners:
 
     Attributes:
         server: the server.
-        subscriber: is informed of the resources that are watched; None if not needed.
-        filters: what extensions add.
+        subscriber: lets a server of the legacy era learn which resources are watched, by `subscribe(uri, ctx)`, which
+            returns whether it agrees, and `release(uris)`; None if not needed.
+        filters: what extensions add to the filter of a request: `agree(ctx)` returns what was agreed on, by wire names;
+            `begin(ctx, agreed, put)` reports changes from now on by `put`, and `end(exchange, agreed)` stops that.
     """
 
     def __init__(self, connection: Connection, server: ServerHandlers, capabilities: Mapping[str, Any]) -> None:
         assert connection.requester.spoken is not None
         self.server = server
-        self.subscriber: Subscriber | None = None
-        self.filters: list[Filter] = []
+        self.subscriber: Any = None
+        self.filters: list[Any] = []
         self._connection = connection
         self._methods = connection.requester.spoken.methods
         self._known = {_flag(area): declares(capabilities, f"{area}.listChanged") for area in names.AREAS}

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.connection.requester import Handler, Principal, Requester
 from mcp_runtime.core.connection.timers import Gate
 from mcp_runtime.core.connection.transport import NO_SCOPES, Channel
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.method import AnyMethod, AnyRequest, WireType
-from mcp_runtime.core.options import CallOptions, Limits, Progress
+from mcp_runtime.core.options import CallOptions, Progress
 from mcp_runtime.core.protocol.dispatch import NEVER, Action, Batch, ReceivedCall, SentCall
 from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Id, Notification, Request, meta_of
 
@@ -98,16 +98,6 @@ class Way(StrEnum):
     SENT = "sent"
 
 
-class Keeper(Protocol):
-    """Keeps a request open after its handler has returned."""
-
-    def hold(self, answer: bytes) -> None:
-        """Receive the encoded answer, to be sent at the end."""
-
-    def ended(self) -> None:
-        """Learn that the request is no longer open, whatever the cause; called once."""
-
-
 LACKING: Final = "the access token needs the scopes {}"
 
 
@@ -139,6 +129,17 @@ class Call(ReceivedCall):
     reported_at: float
     requester: Requester
     task: "asyncio.Task[None]"
+    way: Way = Way.RECEIVED
+    scopes: frozenset[str] = NO_SCOPES
+    text: bytes = b""
+    parts: int = 1
+    held: Callable[[], None] | None = None
+    gate: Gate[tuple[float, float | None, str | None]] | None = None
+    has_wrong_progress: bool = False
+    is_cancelled: bool = False
+    cancel_reason: str | None = None
+    resumed: "asyncio.Future[Any] | None" = None
+    keeper: Any = None
 
     def __init__(
         self,
@@ -150,29 +151,14 @@ class Call(ReceivedCall):
         book: dict[Id, Any] | None = None,
         action: Action = Action.DELIVER,
     ) -> None:
-        self.connection = connection
-        self.message = message
-        self.name = message.method
-        self.channel = channel
+        self.connection, self.channel = connection, channel
+        self.message, self.name, self.id = message, message.method, message.id
         self.principal: Principal | None = channel.principal
-        self.scopes: frozenset[str] = NO_SCOPES
-        self.batch = batch
-        self.book, self.action = book, action
+        self.batch, self.book, self.action = batch, book, action
         meta: Any = None if book is None or message.params is None else message.params.get("_meta")
         token: Any = meta.get("progressToken") if meta.__class__ is dict else None
         self.token = token if token.__class__ is int or token.__class__ is str else None
-        self.progress = None
-        self.is_modern = self.has_wrong_progress = self.is_cancelled = False
         self.is_open = message.__class__ is Request
-        self.id = message.id
-        self.way = Way.RECEIVED
-        self.text = b""
-        self.parts = 1
-        self.held: Callable[[], None] | None = None
-        self.gate: Gate[tuple[float, float | None, str | None]] | None = None
-        self.cancel_reason: str | None = None
-        self.resumed: asyncio.Future[Any] | None = None
-        self.keeper: Keeper | None = None
 
     def lacks(self, scopes: Collection[str]) -> bool:
         """Return whether its sender lacks one of these `scopes`, where the transport has authorization."""
@@ -197,7 +183,7 @@ class Call(ReceivedCall):
         if release is not None:
             release()
 
-    def keep_open(self, keeper: Keeper) -> None:
+    def keep_open(self, keeper: Any) -> None:
         """Stay open after the handler has returned.
 
         Args:
@@ -285,6 +271,10 @@ class Pending(SentCall):
         whole: the timeout of the whole call that it belongs to; None if it is alone.
     """
 
+    asker: Call | None = None
+    limit: float = 0.0
+    latest: float | None = None
+
     def __init__(
         self,
         method: AnyRequest,
@@ -295,18 +285,9 @@ class Pending(SentCall):
         channel: Channel,
         whole: asyncio.Timeout | None,
     ) -> None:
-        self.id = 0
-        self.name = method.name
-        self.progress = None if options.progress is None else NEVER
-        self.method = method
-        self.type = type_
-        self.future = future
-        self.options = options
-        self.channel = channel
-        self.asker: Call | None = None
-        self.limit = 0.0
-        self.latest: float | None = None
-        self.whole = whole
+        self.name, self.progress = method.name, None if options.progress is None else NEVER
+        self.method, self.type, self.future = method, type_, future
+        self.options, self.channel, self.whole = options, channel, whole
 
     def refused(self, channel: Channel) -> tuple[str, ...]:
         """Return the scopes of the call that asks, if the sender of the answer lacks some.
@@ -319,18 +300,6 @@ class Pending(SentCall):
         if asker is not None:
             asker.principal = channel.principal
         return ()
-
-
-def times_of(options: CallOptions, limits: Limits) -> tuple[float | None, float | None]:
-    """Return the timeout and the maximum time of a call, in seconds; None for no limit."""
-    timeout = limits.timeout if options.timeout is None else options.timeout
-    return timeout, limits.max_time if options.max_time is None else options.max_time
-
-
-def first_timeout(options: CallOptions, limits: Limits) -> float | None:
-    """Return the seconds that a call may take before the first progress report; None for no limit."""
-    timeout, max_time = times_of(options, limits)
-    return timeout if max_time is None or (timeout is not None and timeout < max_time) else max_time
 
 
 class Lasting(SentCall):

@@ -100,11 +100,12 @@ class Channels:
         self.send(request, channel, about)
         before, channel.asked_bytes = channel.asked_bytes, channel.asked_bytes + len(request)
         if before <= MAX_UNREAD < channel.asked_bytes:
-            self._background.spawn(self._forget_asked(channel))
+            self._background.spawn(self.drain(channel))
 
-    async def _forget_asked(self, channel: Channel) -> None:
+    async def drain(self, channel: Channel) -> None:
+        """Wait until the peer has read most of what it was sent without waiting."""
         await channel.drain()
-        channel.asked_bytes = 0
+        channel.asked_bytes = channel.posted_bytes = 0
 
     def send_at_once(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
         """Send an answer that no handler's task waits with; pause reading from a peer that does not read its answers.

@@ -8,18 +8,11 @@ from typing import Any, Final, TypeAlias, TypeVar, get_origin
 
 from pydantic import BaseModel
 
+from mcp_runtime.core import errors
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Results, Resume, WrongResult, read
-from mcp_runtime.core.errors import (
-    AuthorError,
-    MethodNotImplemented,
-    MissingCapability,
-    PeerError,
-    RemoteProtocolError,
-    Unusable,
-    clipped,
-)
+from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError, Unusable, clipped
 from mcp_runtime.core.json.text import finite
 from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import AnyMethod, AnyRequest, Direction, MethodTable, RequestMethod, WireType
@@ -187,7 +180,7 @@ def refusal(error: BaseException, method: str, requester: Requester, log: Log) -
     error = _judged(error)
     if isinstance(error, PeerError) and not error.is_from_peer:
         return _allowed(error, method, requester, log) if requester.is_modern else _older(error, method, requester)
-    if isinstance(error, MethodNotImplemented):
+    if isinstance(error, errors.MethodNotImplemented):
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
         text = "%s needs the capability %s, %s"
@@ -195,7 +188,7 @@ def refusal(error: BaseException, method: str, requester: Requester, log: Log) -
         return _missing(error, requester)
     if isinstance(error, WrongResult):
         log(logging.ERROR, "the handler of %s %s", method, error)
-    elif isinstance(error, MissingCapability | AuthorError):
+    elif isinstance(error, MissingCapability | errors.AuthorError):
         log(logging.ERROR, "the handler of %s failed: %s", method, error)
     else:
         log(logging.ERROR, "the handler of %s failed", method, exc_info=error)

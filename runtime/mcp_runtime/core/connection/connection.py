@@ -250,11 +250,6 @@ class Connection(BaseConnection):
         return self.end.is_closed and self.inbound.is_idle and not self.background
 
     @property
-    def last_activity(self) -> float:
-        """When the last message arrived, by the event loop's clock in seconds."""
-        return self.receiving.last_activity
-
-    @property
     def state(self) -> State:
         """The state of the conversation."""
         return self.session.state

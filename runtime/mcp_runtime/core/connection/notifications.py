@@ -281,11 +281,7 @@ class Reports:
         channel.posted_bytes += len(message)
         self._connection.channels.send(message, channel)
         if channel.posted_bytes > MAX_UNREAD:
-            self._connection.background.spawn(self._forget_posted(channel))
-
-    async def _forget_posted(self, channel: Channel) -> None:
-        await channel.drain()
-        channel.posted_bytes = 0
+            self._connection.background.spawn(self._connection.channels.drain(channel))
 
     def finish(self, call: Call) -> None:
         """Send what must precede the answer to an open request: its last report, and the pending log message."""

@@ -6,42 +6,19 @@ from collections.abc import Awaitable, Coroutine
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from mcp_runtime.core import errors
+from mcp_runtime.core.connection import checks
 from mcp_runtime.core.connection.base import BaseConnection
-from mcp_runtime.core.connection.calls import (
-    CURRENT,
-    AnyMiddleware,
-    Call,
-    Lasting,
-    Pending,
-    first_timeout,
-    through,
-    times_of,
-)
-from mcp_runtime.core.connection.checks import (
-    RequestMeta,
-    carrier,
-    check_capabilities,
-    is_embedded,
-    read_items,
-    read_result,
-    received,
-)
+from mcp_runtime.core.connection.calls import CURRENT, AnyMiddleware, Call, Lasting, Pending, through
+from mcp_runtime.core.connection.checks import RequestMeta, carrier, check_capabilities, is_embedded
 from mcp_runtime.core.connection.notifications import Reports
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Interim, Interrupted, Repeat, Results, check_sent
 from mcp_runtime.core.connection.timers import Deadlines
 from mcp_runtime.core.connection.transport import ANSWER, Channel, Outcome, Sent, Verdict
-from mcp_runtime.core.errors import (
-    ConnectionClosed,
-    LocalProtocolError,
-    McpError,
-    PeerError,
-    RemoteProtocolError,
-    RequestTimeout,
-    clipped,
-)
+from mcp_runtime.core.errors import ConnectionClosed, LocalProtocolError, McpError, PeerError, clipped
 from mcp_runtime.core.method import AnyMethod, AnyRequest, NotificationMethod, RequestMethod, WireType
-from mcp_runtime.core.options import NO_OPTIONS, CallOptions, call_options
+from mcp_runtime.core.options import NO_OPTIONS, CallOptions, call_options, first_timeout, times_of
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Progressed, SentCall, Side
 from mcp_runtime.core.protocol.jsonrpc import Failure, Id, Result
@@ -233,9 +210,7 @@ class Outbound:
 
     async def notify(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> None:
         """Send a notification; see `Connection.notify`."""
-        channel = self.post(method, params, exchange)
-        await channel.drain()
-        channel.posted_bytes = 0
+        await self._channels.drain(self.post(method, params, exchange))
 
     def post(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> Channel:
         """Send a notification without waiting for the peer to receive it; return its channel; raises like `notify`."""
@@ -274,12 +249,14 @@ class Outbound:
         times = self.deadlines.drop(call.id)
         if call.future.done():
             return ANSWER
-        read = partial(read_result, self.results, self._connection.requester, call.method, text=text, type_=call.type)
+        read = partial(
+            checks.read_result, self.results, self._connection.requester, call.method, text=text, type_=call.type
+        )
         try:
             value, resume, is_added = read(result.result)
-        except RemoteProtocolError as error:
-            error.raw, resume, is_added = received(text, result), None, False
-            value = read_items(call.method, error, read, self._connection.report, strict=self.results.is_strict)
+        except errors.RemoteProtocolError as error:
+            error.raw, resume, is_added = checks.received(text, result), None, False
+            value = checks.read_items(call.method, error, read, self._connection.report, strict=self.results.is_strict)
             if value is None:
                 call.future.set_exception(error)
                 return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
@@ -346,7 +323,7 @@ class Outbound:
     def _expire(self, id_: Id) -> None:
         if (call := self.find(id_)) is not None:
             self._cancel(call, f"no answer within {call.limit:g} s")
-            self.fail(call, RequestTimeout(call.name, call.limit))
+            self.fail(call, errors.RequestTimeout(call.name, call.limit))
 
     def _renew(self, call: Pending) -> None:
         """Restart the timeout, but never beyond the maximum since the request began."""

@@ -4,39 +4,17 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
+from mcp_runtime.core.connection import transport
 from mcp_runtime.core.connection.base import BaseConnection, End
 from mcp_runtime.core.connection.calls import LACKING, Call, Way
 from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.journal import PrintedText
 from mcp_runtime.core.connection.outbound import Outbound
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.transport import (
-    ACCEPTED,
-    ANSWER,
-    ANSWERED,
-    Channel,
-    Outcome,
-    Receiver,
-    Sent,
-    TransportError,
-    Verdict,
-    of_batch,
-)
+from mcp_runtime.core.connection.transport import ACCEPTED, ANSWER, Channel, Outcome, Sent, TransportError, Verdict
 from mcp_runtime.core.errors import AuthorizationError, ConnectionClosed, McpError, PeerError
-from mcp_runtime.core.protocol import jsonrpc
-from mcp_runtime.core.protocol.dispatch import (
-    MODERN,
-    NOTIFICATION,
-    REQUEST,
-    Action,
-    Cancelled,
-    Event,
-    Progressed,
-    ReceivedCall,
-    Side,
-    State,
-    cancelled,
-)
+from mcp_runtime.core.protocol import dispatch, jsonrpc
+from mcp_runtime.core.protocol.dispatch import MODERN, Action, Event, ReceivedCall, Side, State, cancelled
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING, VERSION
 
@@ -47,7 +25,7 @@ Identify: TypeAlias = Callable[[Request, Mapping[str, Any], Channel], Requester]
 """Returns the sender of a modern-era request, given its `_meta`; raises PeerError to refuse it."""
 
 
-class Receiving(Receiver):
+class Receiving(transport.Receiver):
     """What a connection receives; there is no await between an incoming message and its handler or caller.
 
     Args:
@@ -89,7 +67,7 @@ class Receiving(Receiver):
                 return outcome
             if value.__class__ is list:
                 events = connection.session.receive_batch(value, channel)
-                return of_batch([self._take(event, message, channel, len(events)) for event in events])
+                return transport.of_batch([self._take(event, message, channel, len(events)) for event in events])
             event = connection.session.receive_message(jsonrpc.classify(value), channel)
         except Fault as error:
             if connection.side is Side.CLIENT and PrintedText.is_text(message):
@@ -183,9 +161,9 @@ class Receiving(Receiver):
                     return refused
                 self._outbound.take_failure(event)
                 return ANSWER
-            case Progressed():
+            case dispatch.Progressed():
                 self._outbound.take_progress(event)
-            case Cancelled():
+            case dispatch.Cancelled():
                 call = cast("Call", event.call)
                 scopes = call.scopes | call.requester.answers.needed(call.name, call.raw_params)
                 if channel.lacks(scopes, channel.principal):
@@ -216,7 +194,7 @@ class Receiving(Receiver):
         else:
             call.requester, call.text, call.parts = requester, text, parts
             self._inbound.take_request(call)
-        return ANSWERED
+        return transport.ANSWERED
 
     def _take_modern(self, value: Any, text: bytes, channel: Channel) -> Outcome | None:
         """Process a call of the modern era; return None for any other message."""
@@ -244,13 +222,13 @@ class Receiving(Receiver):
             except PeerError as error:
                 self._connection.channels.refuse(call, error.code, error.message, error.data)
                 return Outcome(Verdict.REJECTED, error.code, error.message)
-        if _MODERN.get(message.method, _MODERN[NOTIFICATION]) is Action.CANCEL:
+        if _MODERN.get(message.method, _MODERN[dispatch.NOTIFICATION]) is Action.CANCEL:
             return self._take(cancelled(message.params, channel.calls), text, channel)
         return ACCEPTED
 
     def _booked(self, request: Request, channel: Channel) -> Call:
         """Return the record of a modern-era request, which is open on its channel from now on."""
-        action = _MODERN.get(request.method, _MODERN[REQUEST])
+        action = _MODERN.get(request.method, _MODERN[dispatch.REQUEST])
         call = channel.calls[request.id] = self._new_call(request, channel, book=channel.calls, action=action)
         call.is_modern = True
         return call

@@ -11,30 +11,16 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
+from mcp_runtime.core import errors
 from mcp_runtime.core.binding import Bridges, Wire
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import Transport
-from mcp_runtime.core.errors import (
-    ConnectionClosed,
-    McpError,
-    MissingCapability,
-    PeerError,
-    UnsupportedRevision,
-    clipped,
-)
+from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision, clipped
 from mcp_runtime.core.features import RootsList
 from mcp_runtime.core.handlers import Context, Handlers, Stub, answer_with
-from mcp_runtime.core.handshake.offer import (
-    NotModern,
-    Offer,
-    check_opening,
-    common_features,
-    discover,
-    named,
-    newest,
-    supported,
-)
+from mcp_runtime.core.handshake import offer
+from mcp_runtime.core.handshake.offer import NotModern, Offer, newest, supported
 from mcp_runtime.core.method import AnyRequest
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.peer import Peer
@@ -84,7 +70,7 @@ class Opening:
     ) -> ClientT:
         """Open a conversation in a revision of the clients or, for one client, in others that the options allow."""
         bindings = [client.__binding__ for client in clients]
-        check_opening(self._options, handlers, require, bindings)
+        offer.check_opening(self._options, handlers, require, bindings)
         by_revision = {client.__binding__.revision: client for client in clients}
         own_handlers = {handler.__binding__.revision: handler for handler in handlers}
         if others and (bridges := bindings[0].bridges(self._options.revisions)) is not None:
@@ -102,7 +88,7 @@ class Opening:
             await self._begin()
             for path in require:
                 if not declares(self._connection.declared[Side.SERVER], path):
-                    raise MissingCapability(path, "this client")
+                    raise errors.MissingCapability(path, "this client")
             if not self._connection.requester.is_modern:
                 await self._connection.notify(self._method(NOTIFICATIONS_INITIALIZED), None)
             if self._wire is not None:
@@ -224,7 +210,7 @@ class Opening:
         if self._of_era["legacy"] and len(tried) == 1 and (probing is None or probing.era != "modern"):
             timeout = min(options.probe_timeout, timeout or options.probe_timeout)
         try:
-            result = await discover(self._connection, meta, timeout)
+            result = await offer.discover(self._connection, meta, timeout)
         except PeerError as error:
             offered = supported(error.data)
             if error.code != names.UNSUPPORTED_VERSION or not offered:
@@ -340,7 +326,7 @@ class Opening:
         return found
 
     def _named(self) -> dict[str, str]:
-        return named(self._options.name, self._options.version, self._options.title)
+        return offer.named(self._options.name, self._options.version, self._options.title)
 
     def _method(self, name: str) -> Any:
         assert self._connection.requester.spoken is not None
@@ -352,7 +338,7 @@ def _blaming(first: str) -> Generator[None]:
     """Let an error of ``initialize`` begin with the failure of ``server/discover``, if that is worth a mention."""
     try:
         yield
-    except McpError as error:
+    except errors.McpError as error:
         if first and not error.first:
             error.first = f"{first}; and {INITIALIZE} failed"
         raise
@@ -365,4 +351,4 @@ def features(options: ClientOptions) -> tuple[Feature, ...]:
         ValueError: the URI of a root is not a ``file:`` URI.
     """
     roots = (RootsList.of(options.roots),) if options.roots is not None else ()
-    return (*roots, *common_features(options))
+    return (*roots, *offer.common_features(options))

@@ -5,10 +5,10 @@ Which message needs which capability is part of the generated method tables; thi
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.method import Method, MethodTable, NotificationMethod, RequestMethod
+from mcp_runtime.core.method import Method, NotificationMethod, RequestMethod
 from mcp_runtime.core.protocol.dispatch import Side
 
 Steps: TypeAlias = tuple[str, ...]
@@ -55,15 +55,7 @@ def is_open(path: str, sender: Side, declared: Mapping[Side, Mapping[str, Any]])
     return _leads(declared[side], steps)
 
 
-class Revision(Protocol):
-    """A `Binding`."""
-
-    methods: MethodTable
-
-    def __hash__(self) -> int: ...
-
-
-def sendable(revision: Revision, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
+def sendable(revision: Any, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
     """Return the methods that a side may send in a revision, given the capabilities."""
     granted = [
         path
@@ -77,7 +69,7 @@ def sendable(revision: Revision, sender: Side, declared: Mapping[Side, Mapping[s
 
 
 @lru_cache(maxsize=64)
-def _needed(revision: Revision, sender: Side) -> Mapping[Side, Mapping[str, list[tuple[str, Steps]]]]:
+def _needed(revision: Any, sender: Side) -> Mapping[Side, Mapping[str, list[tuple[str, Steps]]]]:
     """Return what messages of a side need, by the side that declares it and then by its first name.
 
     Most names are not declared at all.
@@ -90,7 +82,7 @@ def _needed(revision: Revision, sender: Side) -> Mapping[Side, Mapping[str, list
 
 
 @lru_cache(maxsize=1024)
-def _permitted(revision: Revision, granted: frozenset[str]) -> frozenset[str]:
+def _permitted(revision: Any, granted: frozenset[str]) -> frozenset[str]:
     """Return the methods that need nothing beyond these capabilities; all idle sessions share the answers."""
     methods = revision.methods.items()
     return frozenset(name for name, method in methods if not method.capability or method.capability in granted)

@@ -12,19 +12,8 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.protocol import names
-from mcp_runtime.core.protocol.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    Failure,
-    Fault,
-    Id,
-    Notification,
-    Request,
-    Result,
-    is_id,
-    write_error,
-)
+from mcp_runtime.core.protocol import jsonrpc, names
+from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Request, Result
 
 
 class Side(StrEnum):
@@ -179,7 +168,7 @@ class Batch:
         """Add an answer; it is replaced by an error if the batch is too large already."""
         if self.size + len(answer) > MAX_BATCH_BYTES:
             reason = "the answers to this batch are too large together; send this request alone"
-            answer = write_error(id_, INTERNAL_ERROR, reason)
+            answer = jsonrpc.write_error(id_, jsonrpc.INTERNAL_ERROR, reason)
         self.size += len(answer)
         self.answers.append(answer)
 
@@ -205,10 +194,10 @@ class ReceivedCall:
     book: dict[Id, Any] | None
     channel: Any
     id: Any
-    is_modern: bool
+    is_modern: bool = False
     message: Request | Notification
     name: str
-    progress: float | None
+    progress: float | None = None
     token: Id | None
 
 
@@ -223,10 +212,10 @@ class SentCall:
         id: its id, which is its progress token as well; 0 before it is sent.
     """
 
+    id: Id = 0
+
     def __init__(self, name: str, progress: float | None = None) -> None:
-        self.id: Id = 0
-        self.name = name
-        self.progress = progress
+        self.name, self.progress = name, progress
 
 
 class Cancelled(NamedTuple):
@@ -240,7 +229,7 @@ def cancelled(params: Any, calls: Mapping[Id, Any]) -> Cancelled | None:
     """Return which of these open requests the params of `notifications/cancelled` name, or None."""
     given: Mapping[str, Any] = params if is_object(params) else {}
     id_: Any = given.get("requestId")
-    call, reason = calls.get(id_) if is_id(id_) else None, given.get("reason")
+    call, reason = calls.get(id_) if jsonrpc.is_id(id_) else None, given.get("reason")
     return None if call is None else Cancelled(call, reason if isinstance(reason, str) else None)
 
 

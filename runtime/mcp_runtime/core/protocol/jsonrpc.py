@@ -144,12 +144,6 @@ def named_in(params: Any) -> str:
     return name if name.__class__ is str else ""
 
 
-def progress_token(params: Mapping[str, Any] | None) -> Id | None:
-    """Return the progress token of a request; None if it has no valid one."""
-    token: Any = meta_of(params).get("progressToken")
-    return token if token is None or is_id(token) else None
-
-
 def with_progress_token(params: bytes | None, token: int) -> bytes:
     """Set the progress token in the `_meta` of encoded params, replacing one that was passed on from elsewhere."""
     value: dict[str, Any] = from_json(params) if params else {}

@@ -24,25 +24,10 @@ from typing import Any, Final, NoReturn
 
 from mcp_runtime.core.errors import LocalProtocolError, clipped
 from mcp_runtime.core.json.values import is_number
-from mcp_runtime.core.protocol import dispatch, jsonrpc
+from mcp_runtime.core.protocol import dispatch, jsonrpc, names
 from mcp_runtime.core.protocol.dispatch import Action, Batch, Event, ReceivedCall, SentCall, Side, State, Step
-from mcp_runtime.core.protocol.jsonrpc import (
-    INVALID_REQUEST,
-    Failure,
-    Fault,
-    Id,
-    Message,
-    Notification,
-    Request,
-    Result,
-)
-from mcp_runtime.core.protocol.names import (
-    INITIALIZE,
-    NOTIFICATIONS_CANCELLED,
-    NOTIFICATIONS_INITIALIZED,
-    NOTIFICATIONS_PROGRESS,
-    SERVER_DISCOVER,
-)
+from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Request, Result
+from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_PROGRESS, SERVER_DISCOVER
 
 MAX_REMEMBERED: Final = 10_000
 """How many cancelled requests are remembered, so that late answers to them are not violations."""
@@ -115,7 +100,7 @@ class Session:
         Raises:
             LocalProtocolError: the lifecycle does not allow it now.
         """
-        if method == NOTIFICATIONS_INITIALIZED:
+        if method == names.NOTIFICATIONS_INITIALIZED:
             self._step(Step.CONFIRM)
         elif self.state is not State.READY:
             self._check_sending(method, dispatch.NOTIFICATION)
@@ -210,7 +195,7 @@ class Session:
             next(event for event in events if isinstance(event, Fault)).answer = answer
         return events
 
-    def receive_message(self, message: Message, channel: object, batch: Batch | None = None) -> Event:
+    def receive_message(self, message: jsonrpc.Message, channel: object, batch: Batch | None = None) -> Event:
         """Process one message."""
         if isinstance(message, Request):
             return self._receive_request(message, batch, channel)

@@ -27,15 +27,9 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from mcp_runtime.core.connection.transport import Receiver, TransportError
 from mcp_runtime.core.functions import refuse_unknown
-from mcp_runtime.core.transports import pipes
+from mcp_runtime.core.transports import pipes, stdio_client
 from mcp_runtime.core.transports.process import Ending, on_signals
-from mcp_runtime.core.transports.stdio_client import (
-    DEFAULT_GRACE,
-    DEFAULT_MAX_MESSAGE_BYTES,
-    StdioClientOptions,
-    StdioClientTransport,
-    StdioTransport,
-)
+from mcp_runtime.core.transports.stdio_client import DEFAULT_GRACE, StdioTransport
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
@@ -78,7 +72,8 @@ class StdioServerTransport(StdioTransport):
     def __init__(self, **options: Unpack[StdioServerOptions]) -> None:
         refuse_unknown(options, StdioServerOptions.__optional_keys__)
         super().__init__(
-            options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES), options.get("grace", DEFAULT_GRACE)
+            options.get("max_message_bytes", stdio_client.DEFAULT_MAX_MESSAGE_BYTES),
+            options.get("grace", DEFAULT_GRACE),
         )
         self._stdin = options.get("stdin", 0)
         self._stdout = options.get("stdout", 1)
@@ -186,7 +181,7 @@ def _replace(fd: int, by: int) -> None:
 
 @asynccontextmanager
 async def connect_stdio(
-    command: str | PathLike[str], *args: str | PathLike[str], **options: Unpack[StdioClientOptions]
+    command: str | PathLike[str], *args: str | PathLike[str], **options: Unpack[stdio_client.StdioClientOptions]
 ) -> AsyncGenerator["Peer"]:
     """Start a server program and connect to it, for as long as the context lasts; then stop it and all it started.
 
@@ -199,7 +194,7 @@ async def connect_stdio(
     """
     from mcp_runtime.core.peer import Peer
 
-    start = partial(StdioClientTransport, command, *args, **options)
+    start = partial(stdio_client.StdioClientTransport, command, *args, **options)
     async with aclosing(Peer(start(), again=start)) as peer:
         yield peer
 

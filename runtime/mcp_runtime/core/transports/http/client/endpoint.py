@@ -293,11 +293,10 @@ class Endpoint:
         """End the session at the server, if there is one; a server may refuse that."""
         if not self.session:
             return
-        try:
+        with suppress(TransportError, TimeoutError):
             async with asyncio.timeout(self.close_timeout), self.request("DELETE", accept="*/*"):
-                self.session = ""
-        except (TransportError, TimeoutError):
-            self.session = ""
+                pass
+        self.session = ""
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -14,23 +14,9 @@ from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent, TransportEr
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
-from mcp_runtime.core.transports.http.client.endpoint import (
-    EVENTS,
-    Endpoint,
-    HttpClientOptions,
-    Refused,
-    SessionGone,
-    read_rest,
-    reason_for,
-    type_of,
-)
-from mcp_runtime.core.transports.http.client.posting import (
-    PostingTransport,
-    SessionSetup,
-    SseClientTransport,
-    is_answer_to,
-    revision_of,
-)
+from mcp_runtime.core.transports.http.client import endpoint, posting
+from mcp_runtime.core.transports.http.client.endpoint import EVENTS, Endpoint, HttpClientOptions, Refused, SessionGone
+from mcp_runtime.core.transports.http.client.posting import PostingTransport, SessionSetup, SseClientTransport
 from mcp_runtime.core.transports.http.client.standalone import Standalone, StandaloneRequests
 
 RETRY: Final = 1.0
@@ -185,7 +171,7 @@ class HttpClientTransport(PostingTransport):
                 await self._renew(session, may_ask=False)
                 await self._endpoint.post(message)
         except Exception as error:
-            log.warning("a message was not delivered: %s", clipped(str(reason_for(error))))
+            log.warning("a message was not delivered: %s", clipped(str(endpoint.reason_for(error))))
         if about.method == NOTIFICATIONS_INITIALIZED:
             self._setup.initialized = message
             self._listener = asyncio.create_task(self._listen())
@@ -204,7 +190,7 @@ class HttpClientTransport(PostingTransport):
         except Refused as refused:
             self._may_be_older = refused.status in _OLDER
             raise
-        self._endpoint.version = revision_of(answer)
+        self._endpoint.version = posting.revision_of(answer)
         if not await self._deliver(answer):
             raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
@@ -212,11 +198,11 @@ class HttpClientTransport(PostingTransport):
         """Send `initialize`, and return its answer."""
         async with self._endpoint.request("POST", message, may_ask=may_ask) as response:
             self._endpoint.learn_session(response)
-            if type_of(response) != EVENTS:
+            if endpoint.type_of(response) != EVENTS:
                 return await self._endpoint.body(response)
             async for event in self._endpoint.events(response):
                 text = event.data.encode()
-                if is_answer_to(text, id_):
+                if posting.is_answer_to(text, id_):
                     return text
                 if text:
                     await self._deliver(text)
@@ -242,7 +228,7 @@ class HttpClientTransport(PostingTransport):
             async with self._endpoint.request("POST", message, may_ask=True) as response:
                 if response.status_code == HTTPStatus.ACCEPTED:
                     raise Refused(f"{self._endpoint.shown} answered a request with 202, as if it were a notification")
-                if type_of(response) != EVENTS:
+                if endpoint.type_of(response) != EVENTS:
                     if not await self._deliver(await self._endpoint.body(response)):
                         raise Refused(f"{self._endpoint.shown} answered a request with a body that is not its response")
                     return
@@ -282,7 +268,7 @@ class HttpClientTransport(PostingTransport):
         async for event in events:
             position.note(event)
             if event.data.strip() and await self._deliver(event.data.encode()):
-                await read_rest(events)
+                await endpoint.read_rest(events)
                 return True
         return False
 
@@ -316,7 +302,7 @@ class HttpClientTransport(PostingTransport):
                     refusals += 1
                     self._warn_of(error, refusals)
             except Exception as error:
-                log.warning("the stream for messages from the server cannot be opened: %s", reason_for(error))
+                log.warning("the stream for messages from the server cannot be opened: %s", endpoint.reason_for(error))
                 return
             await asyncio.sleep(position.wait(failures + refusals))
 
@@ -349,7 +335,7 @@ class HttpClientTransport(PostingTransport):
                     # The next request of the caller may lead to a sign-in.
                     self._endpoint.session, self._endpoint.version = gone, version
                 else:
-                    self._end(reason_for(error))
+                    self._end(endpoint.reason_for(error))
                 raise
             listener = self._listener
             if listener is not None and listener is not asyncio.current_task():
@@ -370,7 +356,7 @@ class HttpClientTransport(PostingTransport):
                 answer = await self._first_answer(hello, id_, may_ask=may_ask)
         except TimeoutError:
             raise TransportError(f"{missing} within {RENEW_TIMEOUT:g} s") from None
-        if revision_of(answer) != version:
+        if posting.revision_of(answer) != version:
             raise Refused(missing)
         self._endpoint.version = version
         for message in self._setup.rest:

@@ -18,20 +18,8 @@ from mcp_runtime.core.errors import AuthorizationError, InvalidToken, LifespanEr
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.server import lifespans
 from mcp_runtime.core.transports.http.events import EventStore
-from mcp_runtime.core.transports.http.server.asgi import (
-    Arriving,
-    Delay,
-    Disconnected,
-    Headers,
-    HttpRequest,
-    Protection,
-    Receive,
-    Scope,
-    Send,
-    Sender,
-    TimeLimit,
-    resolve,
-)
+from mcp_runtime.core.transports.http.server import asgi
+from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Sender, TimeLimit
 from mcp_runtime.core.transports.http.statuses import Case, HttpLimits, Refusal
 
 if TYPE_CHECKING:
@@ -67,8 +55,8 @@ class SseServerOptions(TypedDict, total=False):
     hosts: Iterable[str] | None
     origins: Iterable[str]
     trusted_proxies: Iterable[str]
-    principal: Callable[[Scope], str | None] | None
-    auth: Protection | None
+    principal: Callable[[asgi.Scope], str | None] | None
+    auth: asgi.Protection | None
     limits: HttpLimits
 
 
@@ -217,16 +205,16 @@ class Application(ABC):
             raise ValueError(f"functions of this server need scopes ({' '.join(needed)}): pass auth=Bearer(...)")
         self._warned = float("-inf")
         self.limits = options.get("limits") or HttpLimits()
-        self._first: Delay[asyncio.Future[None]] = Delay(self.limits.stream_after, resolve)
-        self._quiet: Delay[asyncio.Future[None]] = Delay(self.limits.keepalive, resolve)
-        self.arriving = Arriving(self.limits)
+        self._first: Delay[asyncio.Future[None]] = Delay(self.limits.stream_after, asgi.resolve)
+        self._quiet: Delay[asyncio.Future[None]] = Delay(self.limits.keepalive, asgi.resolve)
+        self.arriving = asgi.Arriving(self.limits)
         self._writing = TimeLimit(self.limits.write_timeout)
         self._refused: set[bytes] = set()
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened = AsyncExitStack()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         """Answer one request, or handle the lifespan of the server."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
@@ -250,9 +238,9 @@ class Application(ABC):
         except Refusal as refusal:
             if refusal.case is Case.HOST and len(self._refused) < MAX_REFUSED_HOSTS:
                 self._report(request.headers.get(b"host", b""))
-            with suppress(Disconnected):
+            with suppress(asgi.Disconnected):
                 await request.refuse(refusal)
-        except Disconnected:
+        except asgi.Disconnected:
             pass
 
     def _identify(self, request: HttpRequest) -> None:
@@ -261,7 +249,7 @@ class Application(ABC):
         if self._principal is not None and (subject := self._principal(request.scope)) is not None:
             request.sender = Sender(Principal(subject), request.sender.address)
 
-    async def _authenticate(self, request: HttpRequest, auth: Protection) -> None:
+    async def _authenticate(self, request: HttpRequest, auth: asgi.Protection) -> None:
         """Determine the sender of a request by its token, which is removed from the headers.
 
         Unless it is a POST, whose body tells its id, it is also checked for the scopes that every request needs.
@@ -278,7 +266,7 @@ class Application(ABC):
         if method != "POST":
             self.check_scopes(principal)
 
-    async def _verified(self, request: HttpRequest, auth: Protection, scheme: bytes, token: bytes) -> Principal:
+    async def _verified(self, request: HttpRequest, auth: asgi.Protection, scheme: bytes, token: bytes) -> Principal:
         if sum(name == _AUTHORIZATION for name, _ in request.scope["headers"]) > 1:
             raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
         if scheme.lower() != b"bearer" or not token:
@@ -376,10 +364,10 @@ class Application(ABC):
 
         Raises:
             Refusal: the request is refused.
-            Disconnected: the client disconnected, or does not read.
+            asgi.Disconnected: the client disconnected, or does not read.
         """
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _live(self, receive: asgi.Receive, send: asgi.Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":

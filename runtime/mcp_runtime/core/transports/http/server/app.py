@@ -14,18 +14,9 @@ from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.jsonrpc import Fault, Message
 from mcp_runtime.core.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
+from mcp_runtime.core.transports.http.server import asgi
 from mcp_runtime.core.transports.http.server.access import REMEMBERED, Application, HttpServerOptions
-from mcp_runtime.core.transports.http.server.asgi import (
-    EVENTS,
-    HIGH_WATER,
-    JSON,
-    SESSION,
-    VERSION,
-    Headers,
-    HttpRequest,
-    TooLarge,
-    texts_of,
-)
+from mcp_runtime.core.transports.http.server.asgi import SESSION, VERSION, Headers, HttpRequest
 from mcp_runtime.core.transports.http.server.modern import ModernEndpoint, ModernStream
 from mcp_runtime.core.transports.http.server.outlet import Shared, until_expired, watch
 from mcp_runtime.core.transports.http.server.sessions import ASSUMED, HttpSession, Sessions, method_of, missing_before
@@ -36,9 +27,9 @@ if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
 
 _MARK: Final = names.VERSION.encode()
-EITHER: Final = (JSON.decode(), EVENTS.decode())
+EITHER: Final = (asgi.JSON.decode(), asgi.EVENTS.decode())
 """The media types of the answer to a POST."""
-ONLY_EVENTS: Final = (EVENTS.decode(),)
+ONLY_EVENTS: Final = (asgi.EVENTS.decode(),)
 """The media type of the answer to a GET."""
 METHODS: Final = ("GET", "POST", "DELETE")
 """The methods of an endpoint with sessions; without them it accepts POST only."""
@@ -138,7 +129,7 @@ class HttpApp(Application):
         peer = request.sender.peer
         try:
             body = await self.arriving.read(request)
-        except TooLarge as refusal:
+        except asgi.TooLarge as refusal:
             session: HttpSession | None = None
             if SESSION in headers and not self._is_stateless:
                 with suppress(Refusal):
@@ -198,7 +189,7 @@ class HttpApp(Application):
         listens = message.method == SUBSCRIPTIONS_LISTEN
         if listens and not self._streams.has_room(request.sender.peer):
             raise Refusal(Case.STREAMS)
-        endpoint, headers = self._endpoint, texts_of(request.headers)
+        endpoint, headers = self._endpoint, asgi.texts_of(request.headers)
         if not endpoint.is_ready:
             await endpoint.make_ready()
         try:
@@ -278,7 +269,7 @@ class HttpApp(Application):
         """Begin a session with `initialize`."""
         session = await self.sessions.begin(request.sender)
         stream = session.stream(request.sender)
-        stream.headers = texts_of(request.headers)
+        stream.headers = asgi.texts_of(request.headers)
         outcome = session.receiver.message_received(body, stream)
         if session.connection.state is State.INITIALIZED:
             self.sessions.keep(session)
@@ -318,7 +309,7 @@ class HttpApp(Application):
             if stream.lacking and stream.code:
                 status, headers = Case.SCOPES.status, [*headers, *self.forbids(stream.lacking)]
             # A long answer counts as unread until it is written.
-            size = len(answer) if len(answer) > HIGH_WATER else 0
+            size = len(answer) if len(answer) > asgi.HIGH_WATER else 0
             if size and not stream.unread.take(request.sender.peer, size):
                 raise Refusal(Case.UNREAD)
             try:
@@ -333,7 +324,7 @@ class HttpApp(Application):
                 stream.finish()
 
 
-def _skipped(refusal: TooLarge, session: HttpSession | None) -> bytes:
+def _skipped(refusal: asgi.TooLarge, session: HttpSession | None) -> bytes:
     """Return the answer to a message that was too large to read."""
     if session is not None:
         return session.skipped(refusal.reason, refusal.start, refusal.end) or refusal.body
@@ -349,7 +340,7 @@ def check_content_type(headers: Headers) -> None:
         Refusal: it is not.
     """
     given = headers.get(b"content-type")
-    if given != JSON and (given or b"").partition(b";")[0].strip().lower() != JSON:
+    if given != asgi.JSON and (given or b"").partition(b";")[0].strip().lower() != asgi.JSON:
         raise Refusal(Case.CONTENT_TYPE)
 
 

@@ -11,15 +11,8 @@ from typing import ClassVar, Final
 
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.transport import ANSWER_SENT, NO_HEADERS, Channel, Sent
-from mcp_runtime.core.transports.http.server.asgi import (
-    EVENTS,
-    HIGH_WATER,
-    Delay,
-    HttpRequest,
-    Message,
-    Sender,
-    resolve,
-)
+from mcp_runtime.core.transports.http.server import asgi
+from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, HttpRequest, Sender, resolve
 from mcp_runtime.core.transports.http.server.outlet import Outlet, Owner, watch
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
@@ -120,7 +113,7 @@ class Stream(Channel):
         else:
             self.end_response()
 
-    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
+    async def first(self, delay: "asgi.Delay[asyncio.Future[None]]") -> None:
         """Wait for the first message, or the end of the stream or of the delay, unless the stream is to be closed."""
         if self._early or self.is_finished or self._is_closing:
             return
@@ -297,7 +290,7 @@ class CommonStream(Stream):
 
 # Proxies must neither cache nor buffer events.
 _HEADERS: Final = (
-    (b"content-type", EVENTS),
+    (b"content-type", asgi.EVENTS),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
@@ -306,7 +299,7 @@ _HEADERS: Final = (
 async def pump(
     stream: Stream,
     request: HttpRequest,
-    quiet: "Delay[asyncio.Future[None]]",
+    quiet: "asgi.Delay[asyncio.Future[None]]",
     *,
     watcher: "asyncio.Task[None] | None" = None,
     after: int | None = None,
@@ -329,7 +322,7 @@ async def pump(
     peer, unread = stream.sender.peer, stream.unread
     if not unread.has_room(peer, 0):
         raise Refusal(Case.UNREAD)
-    start: Message | None = {"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *headers]}
+    start: asgi.Message | None = {"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *headers]}
     if after is None and stream.is_complete:
         # Nothing more is sent on it, and its client needs no time to read this.
         await request.write(start, b"".join(stream.begin()), is_last=True)
