@@ -1,9 +1,12 @@
 """Elicitation by URL (2025-11-25, client/elicitation, "URL Mode"): a server asks the user to open a web page."""
 
 import asyncio
+import ipaddress
+import socket
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
+from unicodedata import normalize
 
 from mcp_runtime.client_features.forms import Action, create
 from mcp_runtime.core import sources
@@ -14,13 +17,65 @@ from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import NotificationMethod
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
-from mcp_runtime.core.protocol.rules import URL_REQUIRED, UrlView, inspect_url
+from mcp_runtime.core.protocol.rules import URL_REQUIRED, check_url
 
 __all__ = ["UrlElicitation", "UrlElicitations", "UrlView", "Visits", "inspect_url", "required_elicitations"]
 
 URL_MODE: Final = "client.elicitation.url"
 MAX_REQUIRED: Final = 20
 """How many elicitations one error may require."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlView:
+    """A URL as a user should see it before agreeing to open it.
+
+    Attributes:
+        url: the whole URL.
+        host: the part to show most prominently.
+        warnings: what makes it suspicious; empty if nothing does.
+    """
+
+    url: str
+    host: str
+    warnings: tuple[str, ...]
+
+
+def inspect_url(url: str) -> UrlView:
+    """Return what a user should know of a URL; it is neither opened nor fetched ("Safe URL Handling").
+
+    Args:
+        url: the URL.
+
+    Raises:
+        ValueError: it is not the URL of a web page, or contains a user name or characters that could disguise the
+            target.
+    """
+    parts = check_url(url)
+    host, port = parts.hostname or "", parts.port
+    warnings: list[str] = []
+    if parts.scheme != "https":
+        warnings.append("it is not encrypted (http)")
+    if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
+        warnings.append("its host contains letters that look like others")
+    if _is_address(host):
+        warnings.append("its host is a number, not a name")
+    if port not in (None, 80, 443):
+        warnings.append(f"it uses an unusual port ({port})")
+    return UrlView(url=url, host=host, warnings=tuple(warnings))
+
+
+def _is_address(host: str) -> bool:
+    """Whether a host is an address, in any form that a browser accepts: ``127.1``, ``0x7f000001``."""
+    host = normalize("NFKC", host).replace("\u3002", ".").removesuffix(".")
+    try:
+        if ":" in host:
+            ipaddress.IPv6Address(host)
+        else:
+            socket.inet_aton(host)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

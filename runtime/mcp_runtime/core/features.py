@@ -157,15 +157,6 @@ class RootsList(Feature):
 
     roots: tuple[Mapping[str, Any], ...]
 
-    @classmethod
-    def of(cls, roots: Sequence[Any]) -> "RootsList":
-        """Return the feature for ``Root`` objects or URIs.
-
-        Raises:
-            ValueError: a URI is not a ``file:`` URI.
-        """
-        return cls(tuple(map(_root, roots)))
-
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare roots, and announcements of changes where the revision has them."""
         spoken = connection.requester.spoken
@@ -187,7 +178,7 @@ class RootsList(Feature):
 
 async def set_roots(connection: Connection, roots: Sequence[Any]) -> None:
     """Set the roots, and notify the server of the change; see `ClientStub.set_roots`."""
-    checked = tuple(map(_root, roots))
+    checked = tuple(map(root_of, roots))
     if _ROOTS not in connection.features:
         reason = "this client did not declare roots: open it with options=ClientOptions(roots=[...])"
         raise LocalProtocolError(revision=connection.revision, method=names.ROOTS_LIST, pointer="", reason=reason)
@@ -199,7 +190,7 @@ async def set_roots(connection: Connection, roots: Sequence[Any]) -> None:
         await connection.notify(method, None)
 
 
-def _root(root: Any) -> dict[str, Any]:
+def root_of(root: Any) -> dict[str, Any]:
     """Return a root keyed by wire names.
 
     Raises:

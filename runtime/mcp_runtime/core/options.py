@@ -125,7 +125,8 @@ class CallOptions:
 
     def __post_init__(self) -> None:
         _check_seconds("timeout", self.timeout)
-        _check_key(self.key)
+        if self.key is not None and (not isinstance(cast(object, self.key), str) or not self.key):
+            raise TypeError(f"key: must be a non-empty string, not {self.key!r:.60}")
         _check_seconds("max_time", self.max_time)
         if self.progress is not None and not callable(self.progress):
             raise TypeError(f"progress: must be a function of three arguments, not {self.progress!r:.60}")
@@ -134,11 +135,6 @@ class CallOptions:
 def _check_seconds(name: str, value: object) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise TypeError(f"{name}: must be a number of seconds, not {value!r:.60}")
-
-
-def _check_key(key: object) -> None:
-    if key is not None and (not isinstance(key, str) or not key):
-        raise TypeError(f"key: must be a non-empty string, not {key!r:.60}")
 
 
 NO_OPTIONS: Final = CallOptions()

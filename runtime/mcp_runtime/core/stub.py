@@ -71,13 +71,12 @@ class ClientStub(Stub, Generic[HandlersT]):
             ConnectionClosed: the server cannot be reached, or disconnected.
             RequestTimeout: the server did not answer in time.
         """
-        from mcp_runtime.core.handshake.client import open_client
+        from mcp_runtime.core.handshake.client import Opening
+        from mcp_runtime.core.settings import ClientOptions
 
-        if extensions:
-            from mcp_runtime.core.settings import ClientOptions
-
-            options = (options or ClientOptions()).extended(extensions, cls.__binding__.revision)
-        return await open_client(cls, peer, handlers=handlers, options=options, require=require)
+        options = ClientOptions() if options is None else options
+        options = options.extended(extensions, cls.__binding__.revision) if extensions else options
+        return await Opening(peer, options).open((cls,), () if handlers is None else (handlers,), require, others=True)
 
     async def listen(
         self,

@@ -9,7 +9,6 @@ from typing import Any, Protocol, TypeVar, overload
 from mcp_runtime.core.connection.calls import Proceed, Way
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.handlers import Handlers, ServerHandlers, Stub
-from mcp_runtime.core.handshake.client import open_client
 from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
@@ -102,7 +101,7 @@ async def connect(
     given_options = (options or ClientOptions()).extended(extensions, binding.revision)
     chosen = _listening(given_options, heard, roots)
     async with connect_memory(server) as peer:
-        made = await open_client(wanted, peer, handlers=handlers or scripted, options=chosen)
+        made = await wanted.open(peer, handlers=handlers or scripted, options=chosen)
         heard.attach(made.connection)
         yield made
     script.check()

@@ -97,7 +97,8 @@ class Suspensions(ResultQuestions):
             self._evict(peer)
         elif len(self._waiting) >= self._settings.overall:
             self._evict(max(self._per_peer, key=self._per_peer.__getitem__))
-        asking.handle, asking.peer = _new_handle(), peer
+        nonce = sources.token_urlsafe(_NONCE)
+        asking.handle, asking.peer = nonce + _mac(nonce), peer
         self._per_peer[peer] += 1
         self._waiting[asking.handle] = asking
         result = input_required(unanswered, asking.handle, exchange.requester.answers.stamp)
@@ -216,11 +217,6 @@ class _Asking:
     def ended(self, _: "asyncio.Task[None]") -> None:
         """React to the cancellation of a handler while it waited."""
         self._forget(self)
-
-
-def _new_handle() -> str:
-    nonce = sources.token_urlsafe(_NONCE)
-    return nonce + _mac(nonce)
 
 
 def _is_own(state: object) -> bool:

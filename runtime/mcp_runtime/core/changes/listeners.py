@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.transport import Channel
@@ -16,10 +16,7 @@ from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.core.protocol.uris import within
-
-if TYPE_CHECKING:
-    from mcp_runtime.core.settings import Relay
-
+from mcp_runtime.core.settings import Relay
 
 RESOURCE: Final = "resource"
 """The kind of a change: a resource. A list is named by its area."""

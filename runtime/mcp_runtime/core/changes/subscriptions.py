@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_runtime.core import handlers
 from mcp_runtime.core.changes.listeners import MAX_URI, RESOURCE, Listeners, PendingChanges, flushed, listeners_of
@@ -31,9 +31,7 @@ from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.core.protocol.uris import canonical, within
-
-if TYPE_CHECKING:
-    from mcp_runtime.core.settings import Relay
+from mcp_runtime.core.settings import Relay
 
 _FEATURE: Final = "subscriptions"
 _PENDING: Final = "subscriptions.pending"
@@ -177,7 +175,7 @@ async def list_changed(server: ServerHandlers, area: str) -> int:
     return await _list_changed(server, area)
 
 
-def _relay(server: ServerHandlers) -> "Relay | None":
+def _relay(server: ServerHandlers) -> Relay | None:
     """Return the relay that connects a server with other processes, or None."""
     if (fan_out := server.effective_options().fan_out) is None:
         return None

@@ -268,6 +268,8 @@ class Transport(Channel):
 
     extensions: Collection[str] = ()
     """The extensions that a client declares because of how it connects: those of its authorization."""
+    log_limit: Journal | None = None
+    """Limits the log lines about all connections of an endpoint together; None if there is a single one."""
     remembers_era: bool = False
     """Whether it is a client's transport that detects the era of its server, and remembers it for later connections."""
 
@@ -290,11 +292,6 @@ class Transport(Channel):
     def can_still_send(self) -> bool:
         """Whether messages may still reach the peer after `connection_lost` was called without a reason."""
         return False
-
-    @property
-    def log_limit(self) -> Journal | None:
-        """Limits the log lines about all connections of an endpoint; None if this is the only one."""
-        return None
 
     @property
     def era(self) -> str:

@@ -17,7 +17,7 @@ from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision, clipped
-from mcp_runtime.core.features import RootsList
+from mcp_runtime.core.features import RootsList, root_of
 from mcp_runtime.core.handlers import Context, Handlers, Stub, answer_with
 from mcp_runtime.core.handshake import offer
 from mcp_runtime.core.handshake.offer import NotModern, Offer, newest, supported
@@ -32,19 +32,6 @@ from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZE
 from mcp_runtime.core.settings import ClientOptions, Feature
 
 ClientT = TypeVar("ClientT", bound=Stub)
-
-
-async def open_client(
-    client: type[ClientT],
-    peer: Peer,
-    *,
-    handlers: Handlers | None = None,
-    options: ClientOptions | None = None,
-    require: Sequence[str] = (),
-) -> ClientT:
-    """Open a conversation in the client's revision, or in one that it is bridged to; see `ClientStub.open`."""
-    opening = Opening(peer, ClientOptions() if options is None else options)
-    return await opening.open((client,), () if handlers is None else (handlers,), require, others=True)
 
 
 class Opening:
@@ -350,5 +337,5 @@ def features(options: ClientOptions) -> tuple[Feature, ...]:
     Raises:
         ValueError: the URI of a root is not a ``file:`` URI.
     """
-    roots = (RootsList.of(options.roots),) if options.roots is not None else ()
+    roots = (RootsList(tuple(map(root_of, options.roots))),) if options.roots is not None else ()
     return (*roots, *offer.common_features(options))

@@ -124,9 +124,8 @@ def _identify(connection: Connection, servers: Mapping[str, Served], legacy: Seq
         return Requesters(connection, servers, legacy)
 
     if any(served.server.__binding__.era == "modern" for served in servers.values()):
-        return requesters().over
-    # Legacy-era servers do not pay for the modern era before a client of it comes.
-    return lambda request, meta, channel: requesters().over(request, meta, channel)
+        requesters()  # Legacy-era servers do not pay for the modern era before a client of it comes.
+    return lambda request, meta, channel: requesters().of(request, meta, channel.principal, channel.headers)
 
 
 def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, Served]:
@@ -248,10 +247,6 @@ class Requesters:
         self._bases = {name: self._set_up(name, found) for name, found in own.items()}
         self._shared: OrderedDict[str, Requester] = OrderedDict()
         self._last: tuple[_Sender, Requester] | None = None
-
-    def over(self, request: Request, meta: Mapping[str, Any], channel: Channel) -> Requester:
-        """Return the sender of a request that came over a channel; raises like `of`."""
-        return self.of(request, meta, channel.principal, channel.headers)
 
     def of(
         self,

@@ -57,11 +57,8 @@ def wrong_binary(value: Any) -> list[str | int] | None:
             return [name]
     for name in inner:
         held: Any = getattr(value, name, None)
-        if held.__class__ is not list:
-            held, is_list = (held,), False
-        else:
-            is_list = True
-        for index, item in enumerate(held):
+        is_list = held.__class__ is list
+        for index, item in enumerate(held if is_list else (held,)):
             # Most blocks are text, and need no call.
             if item.__class__ not in PLAIN and (found := wrong_binary(item)) is not None:
                 return [name, index, *found] if is_list else [name, *found]

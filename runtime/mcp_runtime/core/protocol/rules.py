@@ -1,12 +1,9 @@
 """Rules for outgoing messages that no schema states: tool results in sampling, URLs to open, binary data."""
 
-import ipaddress
-import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 from unicodedata import normalize
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from orjson import loads
 
@@ -65,23 +62,8 @@ MAX_URL: Final = 8192
 """The maximum length of a URL in characters."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UrlView:
-    """A URL as a user should see it before agreeing to open it.
-
-    Attributes:
-        url: the whole URL.
-        host: the part to show most prominently.
-        warnings: what makes it suspicious; empty if nothing does.
-    """
-
-    url: str
-    host: str
-    warnings: tuple[str, ...]
-
-
-def inspect_url(url: str) -> UrlView:
-    """Return what a user should know of a URL; it is neither opened nor fetched ("Safe URL Handling").
+def check_url(url: str) -> SplitResult:
+    """Check a URL that a user is asked to open, and return its parts ("Safe URL Handling").
 
     Args:
         url: the URL.
@@ -92,7 +74,7 @@ def inspect_url(url: str) -> UrlView:
     """
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        host, _ = parts.hostname or "", parts.port
     except ValueError:
         raise ValueError("not a URL") from None
     if parts.scheme not in ("http", "https") or not host:
@@ -107,29 +89,7 @@ def inspect_url(url: str) -> UrlView:
         raise ValueError("the URL could disguise its target")
     if not url.isprintable():
         raise ValueError("the URL contains characters that cannot be shown")
-    warnings: list[str] = []
-    if parts.scheme != "https":
-        warnings.append("it is not encrypted (http)")
-    if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
-        warnings.append("its host contains letters that look like others")
-    if _is_address(host):
-        warnings.append("its host is a number, not a name")
-    if port not in (None, 80, 443):
-        warnings.append(f"it uses an unusual port ({port})")
-    return UrlView(url=url, host=host, warnings=tuple(warnings))
-
-
-def _is_address(host: str) -> bool:
-    """Whether a host is an address, in any form that a browser accepts: ``127.1``, ``0x7f000001``."""
-    host = normalize("NFKC", host).replace("\u3002", ".").removesuffix(".")
-    try:
-        if ":" in host:
-            ipaddress.IPv6Address(host)
-        else:
-            socket.inet_aton(host)
-    except (OSError, ValueError):
-        return False
-    return True
+    return parts
 
 
 Judge: TypeAlias = Callable[[Any, bytes], Broken | None]
@@ -141,7 +101,7 @@ def _url(params: Any) -> Broken | None:
     if not is_object(params) or params.get("mode") != "url" or not isinstance(params.get("url"), str):
         return None
     try:
-        inspect_url(params["url"])
+        check_url(params["url"])
     except ValueError as error:
         return Broken("/url", str(error))
     return None

@@ -71,8 +71,8 @@ class Case(Enum):
     OPEN_SESSIONS = (
         SESSIONS,
         503,
-        "`max_sessions` are open and used, or half of them by one client",
-        "there are too many sessions; try again later",
+        "`max_sessions` in use, or half by one client",
+        "too many sessions; try again later",
         30,
     )
     BUSY = SESSIONS, 429, "`max_session_requests` are open", "too many requests of this session are open; try later", 1

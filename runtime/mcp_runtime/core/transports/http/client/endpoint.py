@@ -29,21 +29,10 @@ MAX_IDLE: Final = 4.0
 READ_REST: Final = 1.0
 """Seconds in which the rest of a response is read, so that its connection can be reused."""
 
-_PASSING: Final = (
-    HTTPStatus.TOO_MANY_REQUESTS,
-    HTTPStatus.BAD_GATEWAY,
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    HTTPStatus.GATEWAY_TIMEOUT,
-)
-_OF_NO_ERA: Final = frozenset(
-    (
-        *_PASSING,
-        HTTPStatus.UNAUTHORIZED,
-        HTTPStatus.FORBIDDEN,
-        HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
-        HTTPStatus.REQUEST_TIMEOUT,
-    )
-)
+_PASSING: Final = (429, 502, 503, 504)
+"""Too many requests, and what gateways answer: errors that may pass."""
+_OF_NO_ERA: Final = frozenset((*_PASSING, 401, 403, 407, 408))
+"""These, and those of authorization, proxies and timeouts: servers of either era send them."""
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 
 

@@ -74,17 +74,14 @@ class SessionSetup:
 
     def note(self, message: bytes, about: Sent) -> None:
         """Remember a request if it changes state at the server."""
-        match about.method:
-            case names.INITIALIZE:
-                self.hello = (about.id or 0, message)
-            case names.LOGGING_SET_LEVEL:
-                self.level = message
-            case names.RESOURCES_SUBSCRIBE:
-                self.subscriptions[about.params.uri] = message
-            case names.RESOURCES_UNSUBSCRIBE:
-                self.subscriptions.pop(about.params.uri, None)
-            case _:
-                pass
+        if about.method == names.INITIALIZE:
+            self.hello = (about.id or 0, message)
+        elif about.method == names.LOGGING_SET_LEVEL:
+            self.level = message
+        elif about.method == names.RESOURCES_SUBSCRIBE:
+            self.subscriptions[about.params.uri] = message
+        elif about.method == names.RESOURCES_UNSUBSCRIBE:
+            self.subscriptions.pop(about.params.uri, None)
 
 
 MAX_QUEUED: Final = 1 << 20

@@ -8,22 +8,20 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import Any, Final, TypedDict
 from urllib.parse import urlsplit
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.errors import AuthorizationError, InvalidToken, LifespanError, clipped
+from mcp_runtime.core.handlers import ServerHandlers
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.server import lifespans
 from mcp_runtime.core.transports.http.events import EventStore
 from mcp_runtime.core.transports.http.server import asgi
 from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Sender, TimeLimit
 from mcp_runtime.core.transports.http.statuses import Case, HttpLimits, Refusal
-
-if TYPE_CHECKING:
-    from mcp_runtime.core.handlers import ServerHandlers
 
 _TOKEN: Final = re.compile(rb"[A-Za-z0-9\-._~+/]+=*")
 """An access token (RFC 6750, 2.1)."""
@@ -194,7 +192,7 @@ class Application(ABC):
         ValueError: there are both `auth` and `principal`, or a function needs scopes and there is no `auth`.
     """
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", options: SseServerOptions) -> None:
+    def __init__(self, servers: Sequence[ServerHandlers], options: SseServerOptions) -> None:
         self._servers = servers
         self.places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
         self._principal, self.auth = options.get("principal"), options.get("auth")

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.handlers import ServerHandlers
 from mcp_runtime.core.handshake.server import by_era
 from mcp_runtime.core.protocol import jsonrpc, names
 from mcp_runtime.core.protocol.dispatch import State
@@ -22,9 +23,6 @@ from mcp_runtime.core.transports.http.server.outlet import Shared, until_expired
 from mcp_runtime.core.transports.http.server.sessions import ASSUMED, HttpSession, Sessions, method_of, missing_before
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
 from mcp_runtime.core.transports.http.statuses import STATUSES, Case, Refusal
-
-if TYPE_CHECKING:
-    from mcp_runtime.core.handlers import ServerHandlers
 
 _MARK: Final = names.VERSION.encode()
 EITHER: Final = (asgi.JSON.decode(), asgi.EVENTS.decode())
@@ -47,7 +45,7 @@ class HttpApp(Application):
         is_stopping: whether only answers are accepted, for which handlers may be waiting.
     """
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", options: HttpServerOptions) -> None:
+    def __init__(self, servers: Sequence[ServerHandlers], options: HttpServerOptions) -> None:
         eras = by_era(servers)
         super().__init__(servers, options)
         self._is_stateless = options.get("stateless", False)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_runtime.core.changes.listeners import listeners_of
 from mcp_runtime.core.connection.calls import CURRENT, Way
@@ -13,8 +13,8 @@ from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.errors import PeerError, clipped
 from mcp_runtime.core.features import read_pages
-from mcp_runtime.core.handlers import Context
-from mcp_runtime.core.handshake.server import start_stateless
+from mcp_runtime.core.handlers import Context, ServerHandlers
+from mcp_runtime.core.handshake.server import Requesters, start_stateless
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import Request
@@ -26,11 +26,6 @@ from mcp_runtime.core.transports.http.server.asgi import Sender
 from mcp_runtime.core.transports.http.server.outlet import Owner, Shared
 from mcp_runtime.core.transports.http.server.streams import Stream
 from mcp_runtime.core.transports.http.statuses import STATUSES
-
-if TYPE_CHECKING:
-    from mcp_runtime.core.handlers import ServerHandlers
-    from mcp_runtime.core.handshake.server import Requesters
-
 
 MAX_TOOLS: Final = 10_000
 """How many tools are remembered, the last listed ones."""
@@ -55,9 +50,9 @@ class ModernEndpoint(Owner):
         shared: limits, and what all streams have in common.
     """
 
-    _requesters: "Requesters"
+    _requesters: Requesters
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", shared: Shared) -> None:
+    def __init__(self, servers: Sequence[ServerHandlers], shared: Shared) -> None:
         self.shared = shared
         self._servers = servers
         self._starting = asyncio.Lock()

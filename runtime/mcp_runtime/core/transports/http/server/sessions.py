@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
-from mcp_runtime.core.connection.journal import Journal
 from mcp_runtime.core.connection.requester import UNKNOWN_CLIENT
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
+from mcp_runtime.core.handlers import ServerHandlers
 from mcp_runtime.core.handshake.server import start_session
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol.jsonrpc import dump, parse, write_notification, write_request
@@ -17,10 +17,6 @@ from mcp_runtime.core.transports.http.server.asgi import SESSION, VERSION, Delay
 from mcp_runtime.core.transports.http.server.outlet import Owner, Shared
 from mcp_runtime.core.transports.http.server.streams import CommonStream, Stream
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
-
-if TYPE_CHECKING:
-    from mcp_runtime.core.handlers import ServerHandlers
-
 
 ASSUMED: Final = "2025-03-26"
 """The revision of a client that names none (basic/transports, Protocol Version Header)."""
@@ -76,7 +72,7 @@ class HttpSession(Owner):
 
     def __init__(self, id_: str, shared: Shared, sender: Sender) -> None:
         self.id = id_
-        self.shared = shared
+        self.shared, self.log_limit = shared, shared.journal
         self.sender = sender
         self.address = sender.address
         self.exchanges = 0
@@ -146,11 +142,6 @@ class HttpSession(Owner):
         """Record the end of an HTTP request."""
         self.exchanges -= 1
         self.last_used = self._loop.time()
-
-    @property
-    def log_limit(self) -> Journal:
-        """Limits the log lines about all sessions."""
-        return self.shared.journal
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message that belongs to no request, on the stream that the client listens to."""
@@ -236,7 +227,7 @@ class Sessions:
         unused: the sessions that were not used after `initialize`, the oldest first.
     """
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", revisions: Iterable[str], shared: Shared) -> None:
+    def __init__(self, servers: Sequence[ServerHandlers], revisions: Iterable[str], shared: Shared) -> None:
         self._servers = servers
         self._versions = frozenset(revision.encode() for revision in revisions)
         self.shared = shared
