@@ -61,4 +61,4 @@ async def open_any(peer: "Peer", *clients: type[Any], **how: Unpack[OpenOptions]
 
     refuse_unknown(how, OpenOptions.__optional_keys__)
     opening = Opening(peer, how.get("options") or ClientOptions())
-    return await opening.open(clients, how.get("handlers", ()), how.get("require", ()))
+    return await opening.open(clients, how.get("handlers", ()), how.get("require", ()), others=False)

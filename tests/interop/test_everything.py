@@ -25,8 +25,9 @@ from mcp_bindings.v2025_11_25 import (
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, PeerUrlElicitationRequiredError
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.settings import ClientOptions
-from mcp_runtime.core.stub import CallOptions, open_any
+from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.opening import open_any
 
 pytestmark = pytest.mark.interop
 

@@ -129,7 +129,7 @@ class Visit:
         """
         from mcp_bindings.extensions.tasks import EXTENSION
         from mcp_runtime.core.errors import PeerError
-        from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
+        from mcp_runtime.core.protocol.names import MISSING_CAPABILITY
         from mcp_runtime.extensions.tasks import Tasks
         from mcp_runtime.tools import list_tools
 

@@ -71,7 +71,7 @@ class Roots:
         """
         if connection.side is not Side.SERVER:
             raise ValueError("Roots works on the server side only; a client sets its roots with set_roots()")
-        requester = connection.current
+        requester = connection.requester_for()
         if requester.is_modern:
             return cls(connection, requester.binding)
         found: Roots | None = connection.features.get(_FEATURE)

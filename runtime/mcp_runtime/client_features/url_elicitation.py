@@ -133,7 +133,7 @@ class UrlElicitations:
             MissingCapability: the client does not support URL elicitation.
         """
         connection = client.connection
-        if not connection.current.is_open(URL_MODE, connection.side):
+        if not connection.requester_for().is_open(URL_MODE, connection.side):
             raise MissingCapability(URL_MODE, "a web page")
         id_ = elicitation_id or sources.token_urlsafe(16)
         if id_ in self._open:

@@ -45,13 +45,13 @@ async def _watch(connection: Connection, interval: float, timeout: float) -> Non
         return
     loop = asyncio.get_running_loop()
     while True:
-        silent = loop.time() - connection.receiving.last_activity
+        silent = loop.time() - connection.last_activity
         if silent < interval:
             await asyncio.sleep(interval - silent)
         elif await _answers(connection, method, timeout):
             # An answer counts as activity; a ping that middleware refused proves nothing.
-            await asyncio.sleep(interval if loop.time() - connection.receiving.last_activity >= interval else 0)
-        elif loop.time() - connection.receiving.last_activity >= timeout:
+            await asyncio.sleep(interval if loop.time() - connection.last_activity >= interval else 0)
+        elif loop.time() - connection.last_activity >= timeout:
             reason = f"the peer was silent for {interval:g} s and did not answer a ping within {timeout:g} s"
             # In a separate task: closing waits for everything that the connection started, including this one.
             _closing.add(closing := loop.create_task(connection.aclose(reason)))

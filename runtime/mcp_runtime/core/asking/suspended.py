@@ -54,12 +54,7 @@ class Suspensions(ResultQuestions):
         return found
 
     async def ask(
-        self,
-        call: Exchange,
-        method: AnyRequest,
-        type_: WireType[Any],
-        params: bytes | None,
-        options: CallOptions | None,
+        self, call: Any, method: AnyRequest, type_: WireType[Any], params: bytes | None, options: CallOptions | None
     ) -> Any:
         """Ask the client, with all questions asked in the same turn of the event loop; see `ResultQuestions`."""
         asking = self._asking.get(call)
@@ -92,7 +87,8 @@ class Suspensions(ResultQuestions):
         unanswered = {key: question for key, question in asking.open.items() if not question.answered.done()}
         if not exchange.is_open or not unanswered:
             return
-        peer = self._peer_of(exchange)
+        # A peer that is not known shares its limit with nobody but its connection.
+        peer: object = exchange.requester.peer or (None if self._settings.shared else exchange.connection)
         if self._per_peer[peer] >= self._settings.per_peer:
             self._evict(peer)
         elif len(self._waiting) >= self._settings.overall:
@@ -112,11 +108,6 @@ class Suspensions(ResultQuestions):
         text = "too many handlers wait for input; cancelling the oldest of %s"
         oldest.exchange.connection.log_limited(logging.WARNING, text, oldest.exchange.method.name)
         self._cancel(oldest, "too many later requests of this peer wait for input")
-
-    def _peer_of(self, exchange: Exchange) -> object:
-        """Return whose quota a handler counts towards: its peer's, or that of the other end of its connection."""
-        peer = exchange.requester.peer
-        return peer if peer is not None or self._settings.shared else exchange.connection
 
     def resume(self, received: Exchange, state: Any) -> bool:
         """Resume the handler that issued a handle; see `ResultQuestions`.

@@ -194,11 +194,6 @@ class BaseConnection(Caller):
         return RemoteProtocolError(revision=self.revision or "MCP", method=shown, pointer="", reason=clipped(reason))
 
     @property
-    def current(self) -> Requester:
-        """The requester of the message being handled: in the modern era each request has one."""
-        return self.requester_for()
-
-    @property
     def binding(self) -> Binding | None:
         """The generated revision that this side is written against; None until it is agreed on."""
         return self.requester.binding

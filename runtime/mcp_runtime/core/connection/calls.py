@@ -62,9 +62,7 @@ class Pool:
         """Use more for a peer if there is room; return whether there was."""
         if not self.has_room(peer, amount):
             return False
-        self.used += amount
-        if peer is not None:
-            self._by_peer[peer] = self._by_peer.get(peer, 0) + amount
+        self.add(peer, amount)
         return True
 
     def add(self, peer: str | None, amount: int) -> None:

@@ -250,6 +250,11 @@ class Connection(BaseConnection):
         return self.end.is_closed and self.inbound.is_idle and not self.background
 
     @property
+    def last_activity(self) -> float:
+        """When the last message arrived, by the event loop's clock in seconds."""
+        return self.receiving.last_activity
+
+    @property
     def state(self) -> State:
         """The state of the conversation."""
         return self.session.state
@@ -368,7 +373,7 @@ class Connection(BaseConnection):
             method: a record of the `methods` module of the revision's package.
             params: its params; None if it has none.
         """
-        requester = self.current
+        requester = self.requester_for()
         registered = requester.answers.handlers.get(method.name)
         if registered is None:
             return None

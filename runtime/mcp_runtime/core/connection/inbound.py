@@ -140,10 +140,8 @@ class Inbound:
             del self._kept[call]
             call.mark_cancelled(reason)
         if call in self._running:
-            id_ = clipped(repr(call.id), 100)
-            self._connection.log_limited(
-                logging.INFO, "%s %s was cancelled: %s", call.name, id_, clipped(reason or "-")
-            )
+            id_, why = clipped(repr(call.id), 100), clipped(reason or "-")
+            self._connection.log_limited(logging.INFO, "%s %s was cancelled: %s", call.name, id_, why)
             self._cancel(call, reason)
 
     def _cancel(self, call: Call, reason: str | None) -> None:
@@ -263,9 +261,8 @@ class Inbound:
         except asyncio.CancelledError:
             answerer = call.answerer(self)
             if call.book is not None and not answerer._connection.end.is_closed:
-                answerer._connection.log_limited(
-                    logging.ERROR, "the handler of %s was cancelled from within", call.name
-                )
+                text = "the handler of %s was cancelled from within"
+                answerer._connection.log_limited(logging.ERROR, text, call.name)
                 await answerer._deliver(call, PeerError(jsonrpc.INTERNAL_ERROR, "internal error"))
         finally:
             answerer._finished(call)

@@ -102,10 +102,6 @@ def _unbound(*arguments: object) -> Any:
 ScopesFor: TypeAlias = Callable[[str, str | None], tuple[str, ...]]
 
 
-def _no_scopes(method: str, name: str | None) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(slots=True, eq=False)
 class Answers:
     """What answers a requester's messages, in one revision.
@@ -129,7 +125,7 @@ class Answers:
     stamp: bytes = b""
     state: list[Any] = field(default_factory=list[Any])
     questions: ResultQuestions = NO_QUESTIONS
-    scopes_for: ScopesFor = _no_scopes
+    scopes_for: ScopesFor = lambda method, name: ()
     notify_listeners: Callable[[AnyMethod, Any], None] | None = None
 
     def serve(self, state: list[Any], scopes_for: ScopesFor) -> None:
@@ -263,9 +259,8 @@ class Requester(NamedTuple):
 
     def lacks(self, purpose: str, path: str, *more: str) -> MissingCapability:
         """Return the error for capabilities that it did not declare."""
-        return MissingCapability(
-            path, purpose, *more, because=UNDECLARED if self.info != UNKNOWN_CLIENT else _NO_SESSION
-        )
+        because = UNDECLARED if self.info != UNKNOWN_CLIENT else _NO_SESSION
+        return MissingCapability(path, purpose, *more, because=because)
 
     def forbids(self, method: AnyMethod, reason: str) -> LocalProtocolError:
         """Return the error for a message that must not be sent to it."""

@@ -207,7 +207,7 @@ class Deadlines:
         """Suspend the timeout of a call until the returned function is called, if limited as long as may be."""
         times = self._until.get(call) if call is not None else None
         if call is None or times is None:
-            return _nothing
+            return lambda: None
         left: float | None = times[0] - self._loop.time()
         self._until[call] = (times[1] if limited else _NEVER), times[1]
 
@@ -288,6 +288,3 @@ class Deadlines:
                 id_.reschedule(now)
         if self._timer is None:
             self._wake(now + GRAIN)
-
-
-def _nothing() -> None: ...

@@ -48,12 +48,7 @@ class Opening:
         self._offer: Offer
 
     async def open(
-        self,
-        clients: Sequence[type[ClientT]],
-        handlers: Sequence[Handlers],
-        require: Sequence[str],
-        *,
-        others: bool = False,
+        self, clients: Sequence[type[ClientT]], handlers: Sequence[Handlers], require: Sequence[str], *, others: bool
     ) -> ClientT:
         """Open a conversation in a revision of the clients or, for one client, in others that the options allow."""
         bindings = [client.__binding__ for client in clients]

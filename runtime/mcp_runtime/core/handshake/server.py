@@ -29,7 +29,7 @@ from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.notifications import LEVELS
 from mcp_runtime.core.connection.receiving import Identify
 from mcp_runtime.core.connection.requester import NO_QUESTIONS, Answers, Principal, Requester
-from mcp_runtime.core.connection.transport import NO_HEADERS, Channel, Transport
+from mcp_runtime.core.connection.transport import Channel, Transport
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.features import Logging
 from mcp_runtime.core.handlers import ServerHandlers, answer_with
@@ -249,11 +249,7 @@ class Requesters:
         self._last: tuple[_Sender, Requester] | None = None
 
     def of(
-        self,
-        request: Request,
-        meta: Mapping[str, Any],
-        principal: Principal | None,
-        headers: Mapping[str, str] = NO_HEADERS,
+        self, request: Request, meta: Mapping[str, Any], principal: Principal | None, headers: Mapping[str, str]
     ) -> Requester:
         """Return the sender of a request; the same object for requests with the same sender information.
 

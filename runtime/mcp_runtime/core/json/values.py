@@ -108,24 +108,11 @@ class JsonNumber:
     """Metadata of a JSON number. Numbers written as integers stay integers, whatever their size.
 
     Args:
-        ge: the minimum.
-        le: the maximum.
-        gt: an exclusive minimum.
-        lt: an exclusive maximum.
-        multiple_of: what the number must be a multiple of.
+        bounds: ``ge`` and ``le`` for minimum and maximum, ``gt`` and ``lt`` for exclusive ones, and ``multiple_of``.
     """
 
-    def __init__(
-        self,
-        *,
-        ge: float | None = None,
-        le: float | None = None,
-        gt: float | None = None,
-        lt: float | None = None,
-        multiple_of: float | None = None,
-    ) -> None:
-        stated = {"ge": ge, "le": le, "gt": gt, "lt": lt, "multiple_of": multiple_of}
-        self._bounds: dict[str, Any] = {name: bound for name, bound in stated.items() if bound is not None}
+    def __init__(self, **bounds: float) -> None:
+        self._bounds: dict[str, Any] = bounds
 
     def _int_schema(self) -> CoreSchema:
         """The schema of an int within the bounds, rounded to whole numbers."""

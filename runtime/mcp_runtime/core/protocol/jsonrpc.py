@@ -50,6 +50,7 @@ class Fault(Exception):
         id_: Id | None = None,
         *,
         method: str | None = None,
+        pointer: str = "/method",
         is_answer: bool = False,
         is_unclear: bool = False,
         is_message: bool = False,
@@ -60,6 +61,7 @@ class Fault(Exception):
         self.reason = reason
         self.id = id_
         self.method = method
+        self.pointer = pointer
         self.is_answer = is_answer
         self.is_unclear = is_unclear
         self.is_message = is_message

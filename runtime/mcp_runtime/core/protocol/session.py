@@ -259,19 +259,19 @@ class Session:
         token, progress = params.get("progressToken"), params.get("progress")
         total, message = params.get("total"), params.get("message")
         if not is_number(progress) or not (total is None or is_number(total)):
-            return _fault("progress and total must be numbers", NOTIFICATIONS_PROGRESS)
+            return _fault("progress and total must be numbers", NOTIFICATIONS_PROGRESS, "/params")
         outgoing = self.reported(token) if jsonrpc.is_id(token) else None
         if outgoing is None or outgoing.progress is None:
             if jsonrpc.is_id(token) and self.may_be_over(token):
                 # The report may have crossed the end of the request.
                 return notification
             reason = f"the progress token {token!r} does not belong to an open request"
-            return _fault(reason, NOTIFICATIONS_PROGRESS)
+            return _fault(reason, NOTIFICATIONS_PROGRESS, "/params/progressToken")
         if progress <= outgoing.progress:
             # Not formatted with `g`, which fails for an integer of 400 digits.
             before, now = clipped(repr(outgoing.progress), 60), clipped(repr(progress), 60)
             reason = f"progress must increase: {now} after {before}"
-            return _fault(reason, NOTIFICATIONS_PROGRESS)
+            return _fault(reason, NOTIFICATIONS_PROGRESS, "/params/progress")
         outgoing.progress = progress
         return dispatch.Progressed(outgoing, progress, total, message if isinstance(message, str) else None)
 
@@ -326,13 +326,13 @@ class Session:
         shown = clipped(repr(request.id), 100)
         reason = f"the id {shown} belongs to a request that is still open"
         answer = self.unread(INVALID_REQUEST, reason, None if is_same else request.id)
-        return _fault(reason, request.method, answer=answer)
+        return _fault(reason, request.method, "/id", answer=answer)
 
     def _unexpected(self, id_: Id) -> Event:
         if id_ in self._given_up:
             del self._given_up[id_]
             return None
-        return _fault(f"received an answer for {id_!r}, which is not an open request", None)
+        return _fault(f"received an answer for {id_!r}, which is not an open request", None, "/id")
 
     def _close(self, call: ReceivedCall, step: Step) -> None:
         book, call.book = call.book, None
@@ -366,6 +366,6 @@ class Session:
         raise LocalProtocolError(revision=self.revision or "MCP", method=method, pointer="", reason=reason)
 
 
-def _fault(reason: str, method: str | None = None, *, answer: bytes = b"") -> Fault:
+def _fault(reason: str, method: str | None = None, pointer: str = "/method", *, answer: bytes = b"") -> Fault:
     """Return the fault of a message that is not allowed."""
-    return Fault(INVALID_REQUEST, reason, method=method, is_message=True, answer=answer)
+    return Fault(INVALID_REQUEST, reason, method=method, pointer=pointer, is_message=True, answer=answer)

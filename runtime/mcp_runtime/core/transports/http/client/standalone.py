@@ -136,9 +136,8 @@ class StandaloneRequests:
                 value = parameter.value_in(arguments)
                 if isinstance(value, int | float) and abs(value) > MAX_INTEGER:
                     where = "/".join(parameter.path)
-                    raise TransportError(
-                        f"{where}: an integer in a header must be from -{MAX_INTEGER:,} to {MAX_INTEGER:,}"
-                    )
+                    reason = f"an integer in a header must be from -{MAX_INTEGER:,} to {MAX_INTEGER:,}"
+                    raise TransportError(f"{where}: {reason}")
                 if (text := parameter.text_of(value)) is not None:
                     headers[parameter.header] = mirrored.encode(text)
         return headers
@@ -157,9 +156,8 @@ class StandaloneRequests:
             return text
         found = [(tool, problem) for tool, problem in zip(listed, problems, strict=True) if problem]
         for tool, problem in found[:MAX_WARNINGS]:
-            log.warning(
-                "the tool %s is left out because it is not valid: %s", clipped(str(tool.get("name")), 100), problem
-            )
+            name = clipped(str(tool.get("name")), 100)
+            log.warning("the tool %s is left out because it is not valid: %s", name, problem)
         if len(found) > MAX_WARNINGS:
             log.warning("%d more tools are left out because they are not valid", len(found) - MAX_WARNINGS)
         result["tools"] = [tool for tool, problem in zip(listed, problems, strict=True) if not problem]

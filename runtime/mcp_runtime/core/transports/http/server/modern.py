@@ -10,7 +10,7 @@ from mcp_runtime.core.changes.listeners import listeners_of
 from mcp_runtime.core.connection.calls import CURRENT, Way
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
+from mcp_runtime.core.connection.transport import ANSWER_SENT, NO_HEADERS, Sent
 from mcp_runtime.core.errors import PeerError, clipped
 from mcp_runtime.core.features import read_pages
 from mcp_runtime.core.handlers import Context, ServerHandlers
@@ -114,7 +114,7 @@ class ModernEndpoint(Owner):
         if isinstance(revision, str) and headers.get(mirrored.VERSION) != revision:
             named = f"_meta of the body names {revision[:64]!r}"
             raise _mismatch("MCP-Protocol-Version", headers.get(mirrored.VERSION), named)
-        requester = self._requesters.of(request, meta, sender.principal)
+        requester = self._requesters.of(request, meta, sender.principal, NO_HEADERS)
         if headers.get(mirrored.METHOD) != request.method:
             named = f"the method of the body is {request.method[:64]!r}"
             raise _mismatch("Mcp-Method", headers.get(mirrored.METHOD), named)
