@@ -17,7 +17,7 @@ _UNWRAPPED: Final = "; if a decorator made it, add @functools.wraps(function) to
 _CALL: Final = "__call__"
 _BOUND: Final = "__mcp_bound__"
 """The attribute of a partial's function: how many arguments it binds by place, and the names of the others."""
-_CONTEXTS: Final = ("context", "ctx", "self")
+_CONTEXTS: Final = ("context", "ctx")
 """Names by which authors mean the context of a call."""
 GENERATOR: Final = 0x20
 """The flag of code that is a generator (`inspect.CO_GENERATOR`)."""
@@ -182,9 +182,8 @@ def _parameters(
     defaults = dict(zip(code.co_varnames[count - len(given) : count], given, strict=True))
     defaults |= function.__kwdefaults__ or {}
     for name in names:
-        in_class = "." in function.__qualname__.rpartition("<locals>.")[2]
-        if in_class and name in ("self", "cls") and name not in hints:
-            raise signature.error("it is an unbound method; use a function or a bound method")
+        if name in ("self", "cls") and name not in hints:
+            raise signature.error(f"its parameter {name} is that of a method; use a function, or a method of an object")
         if name not in hints:
             example = "Context" if name in _CONTEXTS and name == names[0] else "str"
             raise signature.error(f"parameter {name} has no type; annotate it, for example {name}: {example}")
