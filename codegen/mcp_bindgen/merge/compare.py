@@ -176,9 +176,8 @@ class Comparison:
 
 def _texts(*shapes: Shape) -> str:
     """Return what a place says beyond its type, in the members of a union too."""
-    parts = (part for shape in shapes for part in (shape, *(shape.members if isinstance(shape, Union) else ())))
-    found = {part.opaque.text for part in parts if part.opaque and not is_never(part)}
-    return "; ".join(sorted(found))
+    parts = [part for shape in shapes for part in (shape, *(shape.members if isinstance(shape, Union) else ()))]
+    return "; ".join(sorted({part.opaque.text for part in parts if part.opaque and not is_never(part)}))
 
 
 def _primitives(left: Primitive, right: Primitive, pointer: str) -> Iterator[Difference]:

@@ -55,12 +55,11 @@ class Containment:
     def _forms(self, sent: TypeRef, taken: TypeRef) -> bool:
         if is_never(sent):
             return True
-        receiving = list(marked(taken, self._receiver, ""))
+        receiving, sending = list(marked(taken, self._receiver, "")), list(marked(sent, self._sender, ""))
         plain = tuple(leaf for leaf, text in receiving if not text)
         admitted = forms(Union(members=plain), self._receiver) if plain else ()
-        if admitted == (ANY,) or (receiving == list(marked(sent, self._sender, "")) and self._is_same(sent, taken)):
+        if admitted == (ANY,) or (receiving == sending and self._is_same(sent, taken)):
             return True
-        sending = list(marked(sent, self._sender, ""))
         texts = dict(sending)
         leaves = texts if any(texts.values()) else forms(sent, self._sender)
         return all(

@@ -42,11 +42,12 @@ def bound_sites(old: TypeRef | Struct, new: TypeRef | Struct) -> Iterator[BoundS
 
     Objects with properties have none, and those of scalars of different kinds are compared only if both are numbers.
     """
+    bounds = [side.bounds if isinstance(side, _Bounded) else UNBOUNDED for side in (old, new)]
     kinds = {kind_of(old), kind_of(new)}
-    if len(kinds) > 1 and not kinds <= {Kind.INTEGER, Kind.NUMBER}:
+    if bounds[0] == bounds[1] or (len(kinds) > 1 and not kinds <= {Kind.INTEGER, Kind.NUMBER}):
         return
     kind = Kind.NUMBER if len(kinds) > 1 else kinds.pop()
-    before, after = (_effective(side.bounds if isinstance(side, _Bounded) else UNBOUNDED, kind) for side in (old, new))
+    before, after = (_effective(each, kind) for each in bounds)
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             yield BoundSite(before=before.get(name), after=after.get(name))
