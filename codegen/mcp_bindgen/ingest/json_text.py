@@ -63,11 +63,7 @@ def is_nested_deeper(value: object, limit: int) -> bool:
     """Whether arrays and objects are nested deeper than a limit."""
     level: list[Any] = [value]
     for _ in range(limit + 1):
-        level = [child for parent in level for child in _children(parent)]
+        level = [child for parent in level for child in (parent.values() if is_object(parent) else as_list(parent))]
         if not level:
             return False
     return True
-
-
-def _children(value: object) -> list[object]:
-    return list(value.values()) if is_object(value) else as_list(value)

@@ -303,7 +303,8 @@ class TypeReader:
 
     def unknown_names(self, declared: Mapping[str, object]) -> Iterator[tuple[str, Node]]:
         """Iterate over the names of types that are used, not declared, and not TypeScript's own."""
-        return ((name, node) for name, node in self.types_used if name not in declared and not is_global(name))
+        known = {*declared, *_GLOBAL, *_GLOBAL_OPAQUE}
+        return ((name, node) for name, node in self.types_used if name not in known)
 
     def _only(self, node: Node, tokens: Iterable[str] = ()) -> Node | None:
         """Return the one child that means something, or None."""
@@ -316,11 +317,6 @@ UTILITIES = frozenset(
     "ConstructorParameters InstanceType Uppercase Lowercase Capitalize Uncapitalize ThisType NoInfer".split()
 )
 """The generic types that TypeScript declares itself."""
-
-
-def is_global(name: str) -> bool:
-    """Whether TypeScript or the platform declares a type of this name."""
-    return name in _GLOBAL or name in _GLOBAL_OPAQUE
 
 
 def global_type(name: str) -> Keyword | None:

@@ -50,12 +50,8 @@ def spell_bounds(type_: Shape) -> str:
     """Spell what is asserted beyond the type: ``minimum 0, maximum 1``, ``format uri``; empty where nothing is."""
     if not isinstance(type_, Primitive | ListOf | MapOf):
         return ""
-    return spell_assertions(type_.bounds, type_.format if isinstance(type_, Primitive) else "")
-
-
-def spell_assertions(bounds: Bounds, format_: str) -> str:
-    """Spell bounds and a format, if there is one."""
-    stated = [_spell_bound(name.replace("_", " "), value) for name, value in bounds_of(bounds).items()]
+    format_ = type_.format if isinstance(type_, Primitive) else ""
+    stated = [_spell_bound(name.replace("_", " "), value) for name, value in bounds_of(type_.bounds).items()]
     return ", ".join([*stated, f"format {format_}"] if format_ else stated)
 
 

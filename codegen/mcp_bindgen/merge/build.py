@@ -164,10 +164,8 @@ class _Builder:
     def flattened(self) -> dict[str, Definition]:
         """Add the properties of its bases to every struct, before its own."""
         done: dict[str, Struct] = {}
-        result: dict[str, Definition] = {}
-        for name, definition in self._definitions.items():
-            result[name] = self._flattened(definition, done) if isinstance(definition, Struct) else definition
-        return result
+        found = self._definitions.items()
+        return {name: self._flattened(each, done) if isinstance(each, Struct) else each for name, each in found}
 
     def _flattened(self, struct: Struct, done: dict[str, Struct]) -> Struct:
         if struct.name in done:

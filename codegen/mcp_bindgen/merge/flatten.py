@@ -62,14 +62,13 @@ def flatten(type_: Shape, declarations: Declarations, known: dict[str, Flat | No
         return _joined([member for member in members if member]) if all(members) else None
     if not isinstance(type_, Object):
         return None
-    parts: list[Flat | None] = []
+    parts: list[Flat] = []
     for base in type_.bases:
-        part = flatten(Ref(name=base.name), declarations, known)
-        if part:
+        if part := flatten(Ref(name=base.name), declarations, known):
             kept = {name: f for name, f in part.properties.items() if name not in base.omitted}
             parts.append(Flat(properties=kept, extra=part.extra))
-    own = Flat(properties={f.wire_name: f for f in type_.properties}, extra=type_.extra)
-    return _joined([*(part for part in parts if part), own])
+    parts.append(Flat(properties={f.wire_name: f for f in type_.properties}, extra=type_.extra))
+    return _joined(parts)
 
 
 def _joined(parts: Iterable[Flat]) -> Flat:

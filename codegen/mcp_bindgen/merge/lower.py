@@ -146,7 +146,8 @@ class _Lowering:
         """An interface is an object, unless an index signature of a type of its own makes it a map."""
         if isinstance(body, MapOf) and body.value != ANY and not extends:
             return body
-        own = body if isinstance(body, Object) else Object(properties=(), extra=_value(body), opaque=body.opaque)
+        rest = body.value if isinstance(body, MapOf) else ANY
+        own = body if isinstance(body, Object) else Object(properties=(), extra=rest, opaque=body.opaque)
         bases: list[Base] = []
         inherited: dict[str, Field[Shape]] = {}
         opaque, extra = own.opaque, own.extra
@@ -314,14 +315,11 @@ class _Lowering:
             return Literal(values=literals)
         known = tuple(value for value in literals if isinstance(value, str))
         if rest == [TsKeyword(name="string")] and len(known) == len(literals):
-            return replace(self._open_string(rest[0], hint, tags), known=known)
+            text = self._type(rest[0], hint, tags)
+            return replace(text if isinstance(text, Primitive) else Primitive(kind=Kind.STRING), known=known)
         in_value = TsKeyword(name="boolean") in rest
         lowered = [self._type(member, hint, tags, in_value) for member in rest]
         return any_of([Literal(values=literals), *lowered] if literals else lowered)
-
-    def _open_string(self, ts: TsType, hint: Shape | None, tags: Tags) -> Primitive:
-        lowered = self._type(ts, hint, tags)
-        return lowered if isinstance(lowered, Primitive) else Primitive(kind=Kind.STRING)
 
 
 MAX_SIZE = 200
@@ -333,10 +331,6 @@ MAX_TEXT = 120
 def _hinted(opaque: Primitive, hint: Shape | None) -> Shape:
     """Return what the JSON Schema says in place of a type that cannot be read, if it says anything."""
     return opaque if hint is None or is_any(hint) else hint
-
-
-def _value(body: Shape) -> Shape:
-    return body.value if isinstance(body, MapOf) else ANY
 
 
 def _text(ts: TsType) -> str:

@@ -8,7 +8,7 @@ written is an object. The root of a schema stays an object, and so do the fields
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mcp_bindgen.ir.nodes import ANY, Definition, Erratum, MapOf, Struct
+from mcp_bindgen.ir.nodes import ANY, Definition, Erratum, Literal, MapOf, Struct
 from mcp_bindgen.ir.spell import spell
 
 _PROPERTIES = "properties"
@@ -40,6 +40,5 @@ def admit_booleans(definitions: Mapping[str, Definition]) -> tuple[dict[str, Def
 def _is_schema(struct: Struct) -> bool:
     """Return whether an object is the schema of an object, whose properties are any schemas."""
     type_, properties = struct.field("type"), struct.field(_PROPERTIES)
-    if type_ is None or properties is None or type_.constant is None or type_.constant.values != ("object",):
-        return False
-    return properties.type == MapOf(value=_OBJECT)
+    is_of_objects = type_ is not None and type_.constant == Literal(values=("object",))
+    return is_of_objects and properties is not None and properties.type == MapOf(value=_OBJECT)

@@ -97,11 +97,8 @@ class Exchange:
             host = self._host(method, carrier.part)
             if host is None:
                 return False
-            carrier, message = (
-                Carrier(host.method.name, host.part, carrier.travel),
-                Message(message.frame, (host.part,)),
-            )
-            return self.errors(carrier, message) == []
+            outer = Carrier(host.method.name, host.part, carrier.travel)
+            return self.errors(outer, Message(message.frame, (host.part,))) == []
         frames = message.frame if is_list(message.frame) else [message.frame]
         are_real = all(self._is_real(frame) for frame in frames if is_object(frame) and "method" in frame)
         return are_real and self.takes_frame(carrier, message) and self.errors(carrier, message) == []
@@ -181,8 +178,9 @@ class Exchange:
             found = (frame for frame in built if frame != [])
             first = list(islice(found, 1))
             yield from (Message(self._real(frame, carrier.travel, 0)) for frame in chain(first, found))
-            others = range(1, len(self.protocol.methods))
-            yield from (Message(self._real(frame, carrier.travel, number)) for frame in first for number in others)
+            yield from (
+                Message(self._real(frame, carrier.travel, n)) for frame in first for n in range(1, len(self._methods))
+            )
         if method is None:
             return
         if carrier.part == FRAME:
@@ -219,8 +217,7 @@ class Exchange:
             envelope["id"] = 1
         if part != "params":
             return envelope
-        own: dict[str, Any] = builder.smallest(Ref(name=method.message))
-        return {**own, **envelope, "method": method.name}
+        return {**builder.smallest(Ref(name=method.message)), **envelope, "method": method.name}
 
     def _real(self, frame: Any, travel: Travel, number: int) -> Any:
         """Replace the method of a JSON-RPC frame with an existing one, the first or another, in batches too."""

@@ -79,7 +79,8 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
             inside = replace(inside, before=ends[0], after=ends[1])
             known = Restricted(types={"method": _of_names(sides, travel, a, b)})
             Walk(sides, known.within(see), skipped=("result",)).differing(a, b, inside)
-            before, after = (_untyped(leaf, "result", side) for leaf, side in ((a, sides.old), (b, sides.new)))
+            fields = (_field(leaf, "result", side) for leaf, side in ((a, sides.old), (b, sides.new)))
+            before, after = (field and replace(field, type=ANY) for field in fields)  # Its type depends on the method.
             if (before and before.required) != (after and after.required):
                 changes.see(PropertySite(before=before, after=after), inside.field("result", "result"))
         for one, other in (*((leaf, None) for leaf in gone), *((None, leaf) for leaf in come)):
@@ -99,12 +100,6 @@ def _of_names(sides: Sides, travel: Travel, old: TypeRef, new: TypeRef) -> Chang
     names = [Literal(values=_names(form, side, travel)) for form, side in ((old, sides.old), (new, sides.new))]
     found = sides.harmless(names[0], fields[1].type) & Change.NARROWS if fields[1] else Change.NONE
     return found | (sides.harmless(fields[0].type, names[1]) & Change.WIDENS if fields[0] else Change.NONE)
-
-
-def _untyped(form: TypeRef, name: str, protocol: Protocol) -> Field | None:
-    """Return a property of a frame without its type, which depends on the method."""
-    field = _field(form, name, protocol)
-    return replace(field, type=ANY) if field else None
 
 
 def _field(form: TypeRef, name: str, protocol: Protocol) -> Field | None:

@@ -72,7 +72,8 @@ class Witnesses:
         """Return a message that proves the break, or None and the number of valid candidates tried."""
         valid = 0
         # A separate message is clearer than an embedded one, and the shortest path is clearest.
-        carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), len(item[1]), item[0]))
+        embeds = {c: self._old.embeds(c) or self._new.embeds(c) for c in finding.carriers}
+        carriers = sorted(finding.carriers.items(), key=lambda item: (embeds[item[0]], len(item[1]), item[0]))
         tried = Counter[tuple[str, Travel]]()
         for carrier, way in [row for row in carriers if pair in finding.breaks_in(row[0])]:
             tried[carrier.part, carrier.travel] += 1
@@ -104,9 +105,6 @@ class Witnesses:
                 return proof
             tried = max(tried, proof.sent)
         return Proof(False, None, tried)
-
-    def _embeds(self, carrier: Carrier) -> bool:
-        return self._old.embeds(carrier) or self._new.embeds(carrier)
 
 
 class _Objection:
