@@ -174,13 +174,11 @@ class Exchange:
             for error in builder.along(Ref(name=self._errors[int(way[0].name)]), way[1:]):
                 yield Message({"jsonrpc": "2.0", "id": 1, ERROR: error}, (ERROR,))
         elif not carrier.method:
-            built = builder.along(Ref(name=FRAMES), way)
-            found = (frame for frame in built if frame != [])
+            found = (frame for frame in builder.along(Ref(name=FRAMES), way) if frame != [])
             first = list(islice(found, 1))
             yield from (Message(self._real(frame, carrier.travel, 0)) for frame in chain(first, found))
-            yield from (
-                Message(self._real(frame, carrier.travel, n)) for frame in first for n in range(1, len(self._methods))
-            )
+            others = range(1, len(self._methods))
+            yield from (Message(self._real(frame, carrier.travel, n)) for frame in first for n in others)
         if method is None:
             return
         if carrier.part == FRAME:
