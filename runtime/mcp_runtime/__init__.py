@@ -40,10 +40,10 @@ if TYPE_CHECKING:
         Unusable,
     )
     from mcp_runtime.core.handlers import connections_of
+    from mcp_runtime.core.handshake.client import Peer
     from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
     from mcp_runtime.core.model import ABSENT, REQUIRED, Absent
     from mcp_runtime.core.options import CacheHint, Limits
-    from mcp_runtime.core.peer import Peer
     from mcp_runtime.core.settings import ClientOptions, ServerOptions, Suspended
     from mcp_runtime.core.stub import CallOptions
     from mcp_runtime.core.transports.http import (
@@ -93,7 +93,7 @@ else:
             "core.method": "AnyMethod Direction NotificationMethod RequestMethod",
             "core.model": "ABSENT REQUIRED Absent",
             "core.options": "CacheHint Limits",
-            "core.peer": "Peer",
+            "core.handshake.client": "Peer",
             "core.settings": "ClientOptions ServerOptions Suspended",
             "core.stub": "CallOptions",
             "core.transports.http": "HttpLimits HttpServerOptions asgi_app connect_http connect_sse",

@@ -10,7 +10,7 @@ from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, T
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
 
 MAX_WAITING: Final = 1000
 """How many messages may be queued at a paused end before `drain` waits for it."""
@@ -144,8 +144,8 @@ async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
         ValueError: there is no server, or two servers have the same revision.
         LifespanError: a lifespan of the servers failed.
     """
+    from mcp_runtime.core.handshake.client import Peer
     from mcp_runtime.core.handshake.server import start_server
-    from mcp_runtime.core.peer import Peer
     from mcp_runtime.core.server import lifespans
 
     here, there = memory_pair()

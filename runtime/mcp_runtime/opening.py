@@ -8,7 +8,7 @@ from mcp_runtime.core.handlers import Handlers
 from mcp_runtime.core.stub import ClientStub
 
 if TYPE_CHECKING:
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
     from mcp_runtime.core.settings import ClientOptions
 
 A = TypeVar("A", bound=ClientStub[Any])

@@ -15,9 +15,9 @@ from mcp_runtime.bridge import Bridging, Loss, MissingInRevision, NotExpressible
 from mcp_runtime.core.binding import Revisions
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import Handlers
 from mcp_runtime.memory import memory_pair

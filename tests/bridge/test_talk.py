@@ -178,7 +178,7 @@ class TestServer:
             for servers in ((everything, Old()), (Old(), everything)):
                 here, there = memory_pair()
                 connection = await start_server(there, *servers)
-                from mcp_runtime.core.peer import Peer
+                from mcp_runtime.core.handshake.client import Peer
 
                 client = await v2024_11_05.Client.open(Peer(here))
                 assert (await client.list_tools()).tools == []

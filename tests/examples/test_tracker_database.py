@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import asgi_app, connect_http
 from mcp_runtime.core.transports.stdio import connect_stdio

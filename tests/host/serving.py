@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_bindings import App
 from mcp_runtime.core.handlers import ServerHandlers
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.host import ServerEntry
 from mcp_runtime.memory import connect_memory
 from support.programs import quick_python

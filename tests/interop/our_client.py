@@ -21,7 +21,7 @@ from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
 from mcp_runtime.core.connection.notifications import NotificationStream
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.settings import ClientOptions

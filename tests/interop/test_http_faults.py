@@ -14,8 +14,8 @@ from interop.peers import offer
 from interop.processes import OURS, PEERS, SDK1, SDK2, TESTS, Side, interpreter
 from mcp_bindings import v2024_11_05
 from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import connect_http, connect_sse
 from support.cutting import Proxy, cutting

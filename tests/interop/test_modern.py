@@ -15,7 +15,7 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client_features.changes import listening
 from mcp_runtime.core.errors import PeerError, UnsupportedRevision
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.core.transports.stdio_client import StdioClientTransport

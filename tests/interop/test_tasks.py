@@ -17,7 +17,7 @@ from interop.processes import PEERS, SECONDS, TESTS, interpreter, node_package
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.tasks import TaskFailed, TaskHandle, Tasks, start_task

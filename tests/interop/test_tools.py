@@ -13,7 +13,7 @@ import pytest
 
 from interop.processes import bindgen, node_server, python_server
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.tools import Tool, ToolArgumentError, ToolError

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings.v2025_11_25 import CallToolRequestParams, methods
 from mcp_runtime.core.errors import RequestTimeout
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.extensions.tasks import run_as_task
 from mcp_runtime.extensions.vendor import vendor_request

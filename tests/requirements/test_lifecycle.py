@@ -15,8 +15,8 @@ from mcp_runtime.core.errors import (
     RequestTimeout,
     UnsupportedRevision,
 )
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.tasks import Tasks

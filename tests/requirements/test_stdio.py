@@ -13,8 +13,8 @@ import pytest
 
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 from support.roles import TEXT, make_server, returns

@@ -8,7 +8,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.core.errors import ConnectionClosed, RequestTimeout
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.memory import memory_pair

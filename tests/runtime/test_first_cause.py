@@ -9,7 +9,7 @@ import pytest
 from mcp_bindings import v2025_06_18
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.memory import memory_pair
 from support.receiving import OneStream

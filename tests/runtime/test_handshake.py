@@ -6,8 +6,8 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import MissingCapability, UnsupportedRevision
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.dispatch import Side, State
 from mcp_runtime.memory import memory_pair
 from mcp_runtime.opening import open_any

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcp_runtime.core.connection.journal import BURST, RATE
+from mcp_runtime.core.connection.timers import BURST, RATE
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.memory import memory_pair

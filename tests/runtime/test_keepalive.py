@@ -12,8 +12,8 @@ from mcp_runtime.core.connection import Connection, Exchange
 from mcp_runtime.core.connection.calls import Proceed
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.core.errors import ConnectionClosed, PeerError
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.transports.stdio import connect_stdio

@@ -12,8 +12,8 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.changes.listen import Change
 from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import ConnectionClosed, LocalProtocolError, RequestTimeout
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.memory import memory_pair
 from mcp_runtime.middleware.log_handler import McpLogHandler

@@ -12,8 +12,8 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core.errors import RemoteProtocolError
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.json.text import Envelope, envelope_of
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.memory import memory_pair

@@ -12,8 +12,8 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError
 from mcp_runtime.client_features.roots import PathRefused, Roots, inside
 from mcp_runtime.core.errors import LocalProtocolError, MissingCapability
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.uris import UnsafePath, read_path
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.memory import memory_pair

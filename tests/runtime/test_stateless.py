@@ -9,8 +9,8 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.errors import McpError, MissingCapability, RequestTimeout, UnsupportedRevision
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.memory import memory_pair

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bindings import v2025_03_26, v2025_06_18, v2026_07_28
 from mcp_runtime.core.errors import RemoteProtocolError
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.memory import MemoryTransport, memory_pair
 from support.receiving import OneStream

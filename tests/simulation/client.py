@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.extensions.tasks import Tasks, start_task
 from simulation.duties import MODERN

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 
 AT_ONCE = 1000

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from support.http import served
 from support.stdio_peers import eventually
 

@@ -14,7 +14,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.errors import ConnectionClosed, McpError, RequestTimeout
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.core.transports.stdio_client import StdioClientTransport

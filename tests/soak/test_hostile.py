@@ -10,8 +10,8 @@ import pytest
 
 from mcp_runtime.core.connection import Connection
 from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.handshake.client import Peer as Target
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer as Target
 from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.memory import memory_pair
 from soak.fire import FREED, VALID, Fire, Peer, blocks, census, honest, request, resident, silent

@@ -12,8 +12,8 @@ import pytest
 
 from mcp_bindings import v2024_11_05 as v
 from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.http import HttpLimits, connect_sse
 from mcp_runtime.web_server import sse_app

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from support.cutting import Proxy, cutting
 from support.http import served

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions, ServerOptions
 from mcp_runtime.core.stub import Handlers
 from mcp_runtime.memory import memory_pair

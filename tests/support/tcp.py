@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Final, cast
 
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.server import serve
 from mcp_runtime.core.stub import ServerHandlers
 from mcp_runtime.core.transports.reader import LineFramer, TooLong

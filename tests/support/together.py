@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.handshake.server import start_server
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import ClientStub, Handlers, ServerHandlers
 from mcp_runtime.memory import memory_pair

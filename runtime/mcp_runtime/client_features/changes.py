@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.changes.listen import Change
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import ConnectionClosed, clipped
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.stub import ClientStub

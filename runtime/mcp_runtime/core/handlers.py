@@ -136,7 +136,7 @@ class Context(Generic[PeerT]):
         exchange, peer = self._exchange, self._peer
         if exchange is None or not isinstance(peer, Stub):
             return peer
-        from mcp_runtime.core.peer import OnBehalf
+        from mcp_runtime.core.connection.base import OnBehalf
 
         bound: PeerT = type(peer)(OnBehalf(peer.__caller__, exchange))
         return bound

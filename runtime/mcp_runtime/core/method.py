@@ -89,11 +89,12 @@ class WireType(Generic[T]):
 
     def _compile(self) -> None:
         from mcp_runtime.core.json.text import read_as, strict_writer
+        from mcp_runtime.core.model import WireModel
 
         loaded = self.load()
         validator, serializer = _compiled(loaded)
-        assumed: Mapping[str, tuple[str, Any]] = getattr(loaded, "__assumed__", {})
-        self.assumed = tuple(assumed.values())
+        if isinstance(loaded, type) and issubclass(loaded, WireModel):
+            self.assumed = tuple(loaded.__assumed__.values())
         # In strict mode, null is rejected where a property may only be absent; see `WireModel`.
         self.validate = validate = partial(validator.validate_python, strict=True)
         self.decode = lambda text: validate(read_as(self.name, text))

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 
@@ -40,6 +40,15 @@ LogLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "cr
 
 Trace: TypeAlias = Callable[[str, bytes], None]
 """Called with each message before anything else sees it: ``received`` or ``sent``, and its bytes."""
+
+
+@runtime_checkable
+class Tracing(Protocol):
+    """A trace hook that distinguishes connections, as `mcp_runtime.Tracer` does."""
+
+    def conversation(self) -> Trace:
+        """Return the hook of one connection."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +100,7 @@ class Limits:
     ping_timeout: float = 10.0
     progress_rate: float | None = 20.0
     log_rate: float | None = 100.0
-    trace: Trace | None = None
+    trace: Trace | Tracing | None = None
 
 
 P = TypeVar("P")

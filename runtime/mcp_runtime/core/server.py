@@ -8,7 +8,7 @@ from traceback import walk_tb
 from typing import Any
 
 from mcp_runtime.core.connection.connection import Connection
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import LifespanError
 from mcp_runtime.core.handlers import ServerHandlers, Serving

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from mcp_runtime.core.changes.listen import Subscription
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
     from mcp_runtime.core.settings import ClientOptions, Extends
 
 __all__ = [

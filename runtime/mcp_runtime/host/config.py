@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.json.text import NotIJson, read
 from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.host.approval import Launch
 
 MAX_BYTES: Final = 4 << 20

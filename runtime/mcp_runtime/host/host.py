@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from mcp_runtime.core import sources
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.functions import refuse_unknown
-from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.approval import is_approved

@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.errors import McpError, Unusable, clipped
+from mcp_runtime.core.handshake.client import Peer
 from mcp_runtime.core.json.values import is_array, is_object
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.calls import callable_tools

@@ -11,6 +11,7 @@ from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.handlers import Handlers, ServerHandlers, Stub
 from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.options import Tracing
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.core.settings import ClientOptions, Extends
 from mcp_runtime.memory import connect_memory
@@ -109,13 +110,14 @@ async def connect(
 
 def _listening(options: ClientOptions, heard: Heard, roots: Sequence[Any] | None) -> ClientOptions:
     """Return options that record everything the client receives."""
+    hook = options.trace.conversation() if isinstance(options.trace, Tracing) else options.trace
 
     def trace(way: str, message: bytes) -> None:
         if way == Way.RECEIVED.value:
             with suppress(ValueError):  # A message that is not JSON is reported to the caller.
                 heard.take(json.loads(message))
-        if options.trace is not None:
-            options.trace(way, message)
+        if hook is not None:
+            hook(way, message)
 
     middleware = (*options.middleware, _wants_logs)
     return replace(options, trace=trace, middleware=middleware, roots=options.roots if roots is None else roots)

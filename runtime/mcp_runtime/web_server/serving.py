@@ -15,7 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.protocol.jsonrpc import dump
 from mcp_runtime.core.transports.http.server.access import LOOPBACK, without_port
 from mcp_runtime.core.transports.http.server.app import HttpApp

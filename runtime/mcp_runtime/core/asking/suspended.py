@@ -19,8 +19,8 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.asking.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.connection import Exchange
-from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import ResultQuestions
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import RequestTimeout
 from mcp_runtime.core.handlers import ServerHandlers, Serving
 from mcp_runtime.core.method import AnyRequest, WireType

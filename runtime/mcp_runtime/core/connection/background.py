@@ -17,7 +17,7 @@ from functools import partial, wraps
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.core.connection.calls import CURRENT, Pool
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.functions import blocks
 
 T = TypeVar("T")

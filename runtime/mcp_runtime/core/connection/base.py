@@ -6,24 +6,27 @@ from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.binding import Binding, Wire
 from mcp_runtime.core.connection.background import Background, unblocked
 from mcp_runtime.core.connection.calls import CURRENT, Call, Way
 from mcp_runtime.core.connection.channels import Channels
-from mcp_runtime.core.connection.journal import Journal, log
 from mcp_runtime.core.connection.requester import Answers, Handler, Requester
+from mcp_runtime.core.connection.timers import Journal, log
 from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
 from mcp_runtime.core.functions import scoped
-from mcp_runtime.core.method import AnyMethod
-from mcp_runtime.core.options import Caller, Limits, Trace
+from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod
+from mcp_runtime.core.options import Caller, CallOptions, Limits, Tracing
 from mcp_runtime.core.protocol.dispatch import Batch, Side
 from mcp_runtime.core.protocol.jsonrpc import Request
 from mcp_runtime.core.protocol.session import Session
 from mcp_runtime.core.protocol.validation import Reader
 
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
 ErrorHook: TypeAlias = Callable[[McpError], None]
 
 
@@ -70,7 +73,8 @@ class BaseConnection(Caller):
         self.end = OPEN
         transport.connection, transport.calls = self, {}
         self._error_hooks: list[ErrorHook] = []
-        self._trace = _open_trace(limits.trace)
+        hook = limits.trace  # a separate one for each connection if it distinguishes them
+        self._trace = hook.conversation() if isinstance(hook, Tracing) else hook
         traced = None if self._trace is None else partial(self.trace, Way.SENT)
         self.channels = Channels(transport, self.session, self.background, traced)
         self._journal: Journal | None = None  # created for the first line, since most peers give no reason for one
@@ -315,7 +319,60 @@ class BaseConnection(Caller):
         self._error_hooks.append(hook)
 
 
-def _open_trace(trace: Trace | None) -> Trace | None:
-    """Return the trace hook of one connection: a separate one if the hook distinguishes them, as `Tracer` does."""
-    begin: Callable[[], Trace] | None = getattr(trace, "conversation", None)
-    return begin() if begin is not None else trace
+class OnBehalf(Caller):
+    """Sends what belongs to a message, on its channel while it is open.
+
+    A task that a handler starts inherits its context and needs none of this. A worker that reads a queue has the
+    context in which it was started.
+
+    Args:
+        caller: sends the messages.
+        exchange: the message; a suspended handler may continue over another connection than `caller`, that of this one.
+    """
+
+    def __init__(self, caller: Caller, exchange: Call) -> None:
+        self._first = caller
+        self._exchange = exchange
+
+    @property
+    def _caller(self) -> Caller:
+        return self._first if self._exchange.resumed is None else cast("Caller", self._exchange.connection)
+
+    @property
+    def connection(self) -> Any:
+        """The connection to the peer, if the caller has one."""
+        return self._caller.connection
+
+    @property
+    def recipient(self) -> Any:
+        """The sender of the message, in the modern era; otherwise the handshake identified it."""
+        return self._exchange.requester if self._exchange.requester.is_modern else super().recipient
+
+    async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
+        """Send a request that belongs to the message."""
+        with self._as_current():
+            return await self._caller.request(method, params, options)
+
+    async def request_as(
+        self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
+    ) -> T:
+        """Send a request that belongs to the message, for a result of another type."""
+        with self._as_current():
+            return await self._caller.request_as(method, params, result, options)
+
+    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
+        """Send a notification that belongs to the message."""
+        with self._as_current():
+            await self._caller.notify(method, params)
+
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return what every request must carry."""
+        return self._caller.request_meta()
+
+    @contextmanager
+    def _as_current(self) -> Generator[None]:
+        token = CURRENT.set(self._exchange)
+        try:
+            yield
+        finally:
+            CURRENT.reset(token)

@@ -1,5 +1,6 @@
 """The receiver of a transport: dispatches every incoming message, and handles what is lost."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, cast
@@ -8,11 +9,11 @@ from mcp_runtime.core.connection import transport
 from mcp_runtime.core.connection.base import BaseConnection, End
 from mcp_runtime.core.connection.calls import LACKING, Call, Way
 from mcp_runtime.core.connection.inbound import Inbound
-from mcp_runtime.core.connection.journal import PrintedText
 from mcp_runtime.core.connection.outbound import Outbound
 from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.connection.transport import ACCEPTED, ANSWER, Channel, Outcome, Sent, TransportError, Verdict
-from mcp_runtime.core.errors import AuthorizationError, ConnectionClosed, McpError, PeerError
+from mcp_runtime.core.errors import MAX_TEXT, AuthorizationError, ConnectionClosed, McpError, PeerError, clipped
 from mcp_runtime.core.protocol import dispatch, jsonrpc
 from mcp_runtime.core.protocol.dispatch import MODERN, Action, Event, ReceivedCall, Side, State, cancelled
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
@@ -286,6 +287,46 @@ class Receiving(transport.Receiver):
         """Show what a server printed before the end."""
         if self._printed is not None:
             self._printed.end()
+
+
+WAIT: Final = 0.2
+"""Seconds in which more lines of a banner may follow."""
+
+
+class PrintedText:
+    """What a peer printed, shown once when its next message arrives; later text is logged at debug level.
+
+    Args:
+        loop: used to wait for the rest of a banner that no message follows.
+        show: called with the text to show.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._lines: list[str] | None = []
+        self._room = MAX_TEXT
+        self._timer = loop.call_later(WAIT, self.end)
+
+    @staticmethod
+    def is_text(message: bytes) -> bool:
+        """Whether a line is text rather than a malformed message: many loggers write ``[info]``, or JSON."""
+        return message[:1] not in (b"{", b"[") or (b'"jsonrpc"' not in message and b'"id"' not in message)
+
+    def add(self, text: bytes) -> None:
+        """Add a line of text."""
+        line = text[:MAX_TEXT].decode("utf-8", "replace")
+        if self._lines is None:
+            log.debug("the peer printed more text: %s", clipped(line))
+        elif self._room >= 0:
+            self._room -= len(line)
+            self._lines.append(line)
+
+    def end(self) -> None:
+        """Show what was printed so far, unless it was shown before."""
+        self._timer.cancel()
+        lines, self._lines = self._lines, None
+        if lines:
+            self._show(f"the peer printed text that is not a message; print to stderr: {clipped(' | '.join(lines))}")
 
 
 def _lacking(scopes: tuple[str, ...]) -> Outcome:

@@ -1,10 +1,12 @@
-"""Timeouts and rate limits: many share one timer, since most are over long before."""
+"""Timeouts and rate limits, also of log lines: many share one timer, since most are over long before."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from mcp_runtime.core import sources
 from mcp_runtime.core.errors import RequestTimeout
 from mcp_runtime.core.protocol.jsonrpc import Id
 
@@ -95,6 +97,72 @@ class Gate(Generic[T]):
         self._bucket.delay(self._loop.time())
         self._bucket.tokens -= 1
         self.flush()
+
+
+BURST: Final = 50
+"""How many lines may be written at once about a connection."""
+RATE: Final = 10.0
+"""How many lines per second may be written about it after that."""
+ENDPOINT_BURST: Final = 200
+"""How many lines may be written at once about all connections of an endpoint."""
+ENDPOINT_RATE: Final = 20.0
+"""How many lines per second may be written about them after that."""
+
+
+log: Final = logging.getLogger("mcp_runtime")
+
+
+class Journal:
+    """Decides which log lines are written, so that a peer cannot fill the disk.
+
+    Args:
+        clock: returns the current time in seconds.
+        endpoint: limits the lines about all connections of an endpoint, since a peer may open one after another; None
+            if there is only one.
+        about: what the lines are about.
+        burst: how many lines may be written at once.
+        rate: how many lines per second may be written after that.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        endpoint: "Journal | None" = None,
+        *,
+        about: str = "this connection",
+        burst: int = BURST,
+        rate: float = RATE,
+    ) -> None:
+        self._clock = clock
+        self._endpoint = endpoint
+        self._about = about
+        self._bucket = TokenBucket(rate, burst, clock())
+        self._left_out = 0
+
+    def admits(self) -> bool:
+        """Whether another line may be written now; otherwise it is counted."""
+        if self._bucket.delay(self._clock()):
+            self._left_out += 1
+            return False
+        if self._endpoint is not None and not self._endpoint.admits():
+            return False
+        self._bucket.tokens -= 1
+        return True
+
+    def left_out(self) -> str:
+        """Return a line about the lines omitted since the last call; empty if there were none."""
+        count, self._left_out = self._left_out, 0
+        return f"{count:,} more messages about {self._about} were omitted" if count else ""
+
+    def all_left_out(self) -> list[str]:
+        """Return what `left_out` returns for this journal and that of the endpoint, unless it is empty."""
+        journals = (self,) if self._endpoint is None else (self, self._endpoint)
+        return [text for journal in journals if (text := journal.left_out())]
+
+
+def endpoint_journal() -> Journal:
+    """Return a journal for all connections of an endpoint."""
+    return Journal(sources.now, about="connections of this endpoint", burst=ENDPOINT_BURST, rate=ENDPOINT_RATE)
 
 
 GRAIN: Final = 0.005

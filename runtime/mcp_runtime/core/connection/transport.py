@@ -11,9 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
-from mcp_runtime.core.connection.journal import Journal
 from mcp_runtime.core.connection.requester import Principal
-from mcp_runtime.core.connection.timers import Gate
+from mcp_runtime.core.connection.timers import Gate, Journal
 from mcp_runtime.core.errors import AuthorizationError
 from mcp_runtime.core.protocol.jsonrpc import Id, write_error
 

@@ -6,7 +6,7 @@ the newest revision that both have (`offer.newest`); in the legacy era it propos
 counts.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from mcp_runtime.core import errors
 from mcp_runtime.core.binding import Bridges, Wire
 from mcp_runtime.core.connection.connection import Connection
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision, clipped
 from mcp_runtime.core.features import RootsList, root_of
@@ -23,7 +23,6 @@ from mcp_runtime.core.handshake import offer
 from mcp_runtime.core.handshake.offer import NotModern, Offer, newest, supported
 from mcp_runtime.core.method import AnyRequest
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
@@ -32,6 +31,37 @@ from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZE
 from mcp_runtime.core.settings import ClientOptions, Feature
 
 ClientT = TypeVar("ClientT", bound=Stub)
+
+
+class Peer:
+    """A peer that can be reached over a transport.
+
+    Args:
+        transport: carries the messages.
+        again: returns another transport to the same peer, restarting it if necessary, or None if there is no other;
+            None if there never is.
+
+    Attributes:
+        transport: carries the messages.
+        connection: the conversation, once it has begun; None before.
+    """
+
+    def __init__(self, transport: Transport, again: Callable[[], Transport | None] | None = None) -> None:
+        self.transport = transport
+        self._again = again
+        self.connection: Connection | None = None
+
+    def renew(self) -> bool:
+        """Replace a lost transport with a new one; return whether that was possible."""
+        found = self._again() if self._again is not None else None
+        self.transport = found or self.transport
+        return found is not None
+
+    async def aclose(self) -> None:
+        """Close the conversation and the transport; safe to call again."""
+        if self.connection is not None:
+            await self.connection.aclose()
+        await self.transport.close()
 
 
 class Opening:

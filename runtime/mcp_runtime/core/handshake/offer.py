@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from mcp_runtime.core.binding import Binding, Bridges, Wire
 from mcp_runtime.core.changes.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.core.connection.connection import Connection
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, RequestTimeout, UnsupportedRevision, clipped
 from mcp_runtime.core.features import KeepAlive, Logging, RelatedTasks
 from mcp_runtime.core.handlers import Handlers, ServerHandlers, Serving

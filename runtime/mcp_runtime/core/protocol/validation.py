@@ -1,6 +1,6 @@
 """Validates a peer's messages with the generated types, strictly or leniently, and locates errors in them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from importlib import import_module
 from typing import Any, Final, TypeAlias, TypeVar
@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 from mcp_runtime.core.errors import RemoteProtocolError, clipped
 from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
 from mcp_runtime.core.method import WireType
+from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.protocol.rules import Broken
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -74,8 +75,9 @@ def _best(scores: dict[str | int, list[int]]) -> frozenset[str | int]:
 def _constants(package: str, name: str) -> list[str | int]:
     """Return the constants of a class by wire name; none if there is no such class."""
     model: Any = getattr(import_module(package), name, None) if name.isidentifier() else None
-    names: Iterable[str] = getattr(model, "__constants__", ())
-    return [model.__pydantic_fields__[constant].alias or constant for constant in names]
+    if not isinstance(model, type) or not issubclass(model, WireModel):
+        return []
+    return [model.__pydantic_fields__[constant].alias or constant for constant in model.__constants__]
 
 
 def _read(details: ErrorDetails, value: Any) -> tuple[Path, tuple[int, ...]]:

@@ -33,7 +33,7 @@ from mcp_runtime.core.transports.stdio_client import DEFAULT_GRACE, StdioTranspo
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
 
 _LINGER = 0.5  # seconds for the end of the input to arrive after writing has failed
 _HANGUPS = frozenset({errno.EIO, errno.ECONNRESET, errno.EPIPE, getattr(errno, "ECANCELED", errno.EPIPE)})
@@ -192,7 +192,7 @@ async def connect_stdio(
         args: its arguments.
         options: see `StdioClientOptions`.
     """
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
 
     start = partial(stdio_client.StdioClientTransport, command, *args, **options)
     async with aclosing(Peer(start(), again=start)) as peer:

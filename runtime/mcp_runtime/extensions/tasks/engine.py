@@ -11,9 +11,9 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import CURRENT
 from mcp_runtime.core.connection.checks import refusal
 from mcp_runtime.core.connection.connection import Exchange
-from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Handler, Requester
 from mcp_runtime.core.connection.results import write_result
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import RequestMethod

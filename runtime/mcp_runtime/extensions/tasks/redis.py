@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from mcp_runtime.cluster.redis import Keys
 from mcp_runtime.core import sources
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     DEFAULT_LEASE,

@@ -6,9 +6,8 @@ from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.core.connection.connection import Connection, Exchange
-from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.notifications import DROPPED, no_progress, wants
-from mcp_runtime.core.connection.timers import Gate
+from mcp_runtime.core.connection.timers import Gate, log
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.features import OWN_IDS, related_meta
 from mcp_runtime.core.json.values import is_object

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.extensions.tasks.states import Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     DEFAULT_LEASE,

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import weight
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord

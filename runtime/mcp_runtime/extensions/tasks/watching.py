@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError
 
 from mcp_runtime.core.connection.connection import Exchange
-from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.json.values import is_object

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings import requires
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.core.connection.journal import ENDPOINT_BURST, ENDPOINT_RATE
+from mcp_runtime.core.connection.timers import ENDPOINT_BURST, ENDPOINT_RATE
 from mcp_runtime.core.transports.http import asgi_app, connect_http
 from support.http import SESSION, call, hello, messages_of, raw_client, request, served
 from support.http_server import chatty

@@ -27,7 +27,7 @@ from mcp_runtime.core.transports.http.statuses import HttpLimits
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
     from mcp_runtime.core.transports.http.client.endpoint import HttpClientOptions
     from mcp_runtime.core.transports.http.client.posting import SseClientOptions
     from mcp_runtime.core.transports.http.server.app import HttpApp
@@ -80,7 +80,7 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
         ValueError: the URL is not an HTTP URL.
         ModuleNotFoundError: the extra is not installed.
     """
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
 
     with http_extra():
         from mcp_runtime.core.transports.http.client.endpoint import HttpClientOptions
@@ -106,7 +106,7 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
         ValueError: the URL is not an HTTP URL.
         ModuleNotFoundError: the extra is not installed.
     """
-    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.handshake.client import Peer
 
     with http_extra():
         from mcp_runtime.core.transports.http.client.posting import SseClientOptions, SseClientTransport

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.background import bounded
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.protocol.jsonrpc import Fault, parse
 from mcp_runtime.core.transports.http.statuses import Case, Refusal

@@ -11,7 +11,7 @@ from typing import Any, Final, Unpack
 
 import httpx2
 
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.core.errors import AuthorizationError, clipped
 from mcp_runtime.core.json.values import is_object

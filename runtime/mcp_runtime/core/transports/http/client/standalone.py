@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Any, Final, NamedTuple, cast
 
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.connection.transport import TransportError
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json.values import is_array, is_object

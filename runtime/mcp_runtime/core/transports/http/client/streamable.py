@@ -9,7 +9,7 @@ from typing import Final, Unpack
 import httpx2
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent, TransportError
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.protocol import names

@@ -12,8 +12,8 @@ from typing import Any, Final, TypedDict
 from urllib.parse import urlsplit
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Principal
+from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import AuthorizationError, InvalidToken, LifespanError, clipped
 from mcp_runtime.core.handlers import ServerHandlers
 from mcp_runtime.core.protocol import jsonrpc

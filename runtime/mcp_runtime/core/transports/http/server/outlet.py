@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.connection import Connection
-from mcp_runtime.core.connection.journal import Journal, endpoint_journal, log
+from mcp_runtime.core.connection.timers import Journal, endpoint_journal, log
 from mcp_runtime.core.connection.transport import Channel, Receiver, Transport
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.transports.http.events import EventLog
