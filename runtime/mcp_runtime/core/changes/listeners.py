@@ -227,7 +227,7 @@ class Listeners:
 
 
 class _Listener:
-    """A request that listens, and keeps itself open (`Keeper`).
+    """A request that listens, and keeps itself open (`Call.keep_open`).
 
     Args:
         exchange: the request.

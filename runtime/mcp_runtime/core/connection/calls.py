@@ -185,7 +185,8 @@ class Call(ReceivedCall):
         """Stay open after the handler has returned.
 
         Args:
-            keeper: is given the answer, and told when the request is over.
+            keeper: `hold` receives the encoded answer, to be sent at the end, and `ended` is called once when the
+                request is no longer open, whatever the cause.
         """
         self.keeper = keeper
 

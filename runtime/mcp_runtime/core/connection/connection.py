@@ -1,9 +1,9 @@
 """One conversation with one peer, on asyncio.
 
 A `Connection` has two halves. What the transport receives goes to `Receiving`, which asks the session what it is, and
-passes the peer's requests and notifications to `Inbound` (a task for each, with typed params and a context) and
-answers to `Outbound` (a future for each request of this side). What is sent goes through `Channels`, over that of the
-message that it belongs to.
+passes the peer's requests to `Inbound` (a task for each, with typed params and a context), its notifications to
+`Notifications`, and answers to `Outbound` (a future for each request of this side). What is sent goes through
+`Channels`, over that of the message that it belongs to.
 
 Only the peer cancels its requests, over the channel or in the session that they came over, and with the scopes that
 they needed (`Receiving`); this side cancels its own (`Outbound`). Both stop the handler or the caller that waits.

@@ -5,8 +5,8 @@ step in a file of its own:
 
 - `pipes` prepares a descriptor for the event loop, whatever it is (a pipe, a socket, a file, a terminal; on Windows a
   thread takes part), and writes queued lines to it. A handler waits once too much is queued.
-- `reader` reads from it, no longer than a turn at a time, and gives whole lines to the receiver.
-- `framing` makes lines of bytes, without any I/O. A line that is too long is skipped, but for its two ends.
+- `reader` reads from it, no longer than a turn at a time, makes lines of the bytes, and gives them to the receiver. A
+  line that is too long is skipped, but for its two ends.
 
 The client starts the server in a group of its own (`process`), and ends it as the protocol specifies: it closes the
 input, waits, and then terminates whatever the server has started. The server takes over descriptors 0 and 1, so that
