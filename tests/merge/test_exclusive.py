@@ -172,3 +172,9 @@ def test_a_text_says_what_each_of_the_overlapping_types_is(schema: Any, text: st
 def test_alternatives_are_compared_up_to_a_bound(many: int, is_text: bool) -> None:
     ours, theirs = ({"anyOf": [tagged(f"{word}{number}") for number in range(many)]} for word in "ab")
     assert read({"type": "array", "items": ours, "contains": theirs})[1] is is_text
+
+
+@pytest.mark.parametrize("other", [INTEGER, {"const": "b"}, False])
+def test_objects_are_not_apart_by_what_they_may_lack(other: Any) -> None:
+    optional = {"type": "object", "properties": {"kind": {"const": "a"}}}
+    assert read({"oneOf": [optional, {"type": "object", "properties": {"kind": other}}]})[1]
