@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, nullcontext
 from traceback import walk_tb
-from typing import Any
+from typing import Any, Final
 
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.timers import log
@@ -53,7 +53,11 @@ def lifespans(servers: Sequence[ServerHandlers]) -> AbstractAsyncContextManager[
     for server in servers:
         check_handlers(server, ServerHandlers)
     living = [server for server in servers if server.effective_options().lifespan is not None]
-    return _all_entered(living) if living else nullcontext()
+    return _all_entered(living) if living else _NOTHING
+
+
+_NOTHING: Final = nullcontext()
+"""Shared, since it is kept for each idle connection in memory."""
 
 
 @asynccontextmanager

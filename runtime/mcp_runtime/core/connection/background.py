@@ -37,6 +37,8 @@ class Background:
         finished: called when one has ended.
     """
 
+    __slots__ = ("_finished", "_loop", "_tasks")
+
     def __init__(self, loop: asyncio.AbstractEventLoop, finished: Callable[[], None]) -> None:
         self._loop = loop
         self._finished = finished

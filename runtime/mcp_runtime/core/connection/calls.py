@@ -42,6 +42,8 @@ class Pool:
         used: how much is in use.
     """
 
+    __slots__ = ("_by_peer", "_share", "size", "used")
+
     def __init__(self, size: int) -> None:
         self.size: Final = size
         self.used = 0
@@ -76,6 +78,8 @@ class Pool:
 
 class ReservedBytes(Pool):
     """The approximate memory in bytes taken by the messages of a connection; a single message may exceed the size."""
+
+    __slots__ = ()
 
     def reserve(self, text: bytes, parts: int, peer: str | None) -> Callable[[], None] | None:
         """Count a message, or one of `parts` in a batch; return what releases it, or None if there is no room."""

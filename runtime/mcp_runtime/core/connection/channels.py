@@ -32,6 +32,8 @@ class Channels:
         main: the channel of messages that belong to no open request.
     """
 
+    __slots__ = ("_background", "_closed_because", "_kept", "_session", "_trace", "main")
+
     def __init__(
         self, main: Channel, session: Session, background: Background, trace: Callable[[bytes], None] | None
     ) -> None:

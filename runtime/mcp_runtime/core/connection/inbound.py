@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_runtime.core.connection.background import never_ran
 from mcp_runtime.core.connection.base import OPEN, BaseConnection
-from mcp_runtime.core.connection.calls import CURRENT, ENDS, LIGHT, AnyMiddleware, Call, ReservedBytes
+from mcp_runtime.core.connection.calls import CURRENT, ENDS, LIGHT, AnyMiddleware, Call
 from mcp_runtime.core.connection.checks import UNAVAILABLE, refusal
 from mcp_runtime.core.connection.notifications import Notifications, Reports
 from mcp_runtime.core.connection.outbound import Outbound
@@ -57,9 +57,6 @@ class Inbound:
         outbound: encodes the results.
         reports: what must be sent before an answer.
         middleware: wraps every request and notification.
-
-    Attributes:
-        notifications: those of the peer.
     """
 
     def __init__(
@@ -69,13 +66,18 @@ class Inbound:
         self._outbound = outbound
         self._reports = reports
         self._middleware = middleware
-        self._reserved = ReservedBytes(connection.limits.max_bytes)
-        self.notifications = Notifications(connection, self._reserved, middleware)
+        self._notifications: Notifications | None = None  # created on demand: most connections are idle
         self._running: dict[Call, None] = {}
         self._ending: dict[Call, None] = {}  # the cancelled ones among them
         self._queue: dict[Call, Context] = {}
         self._kept: dict[Call, None] = {}
         self._waiting = 0
+
+    @property
+    def notifications(self) -> Notifications:
+        """The notifications of the peer."""
+        self._notifications = self._notifications or Notifications(self._connection, self._middleware)
+        return self._notifications
 
     @property
     def is_idle(self) -> bool:
@@ -122,7 +124,7 @@ class Inbound:
 
     def _reserve(self, call: Call) -> bool:
         """Reserve memory for a request; return whether there is room."""
-        call.held = self._reserved.reserve(call.text, call.parts, call.requester.peer)
+        call.held = self.notifications.reserved.reserve(call.text, call.parts, call.requester.peer)
         return call.held is not None
 
     def lose(self, channel: Channel, reason: str) -> None:
@@ -192,7 +194,8 @@ class Inbound:
     def end(self, reason: str, current: "asyncio.Task[Any] | None") -> None:
         """Cancel all tasks except the current one, since the connection has ended."""
         self._queue.clear()
-        self.notifications.end()
+        if self._notifications is not None:
+            self._notifications.end()
         for call in self._kept:
             call.mark_cancelled(reason)
         self._kept.clear()

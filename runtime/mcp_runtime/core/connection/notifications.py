@@ -110,15 +110,18 @@ class Notifications:
 
     Args:
         connection: the connection they arrive on.
-        reserved: the memory taken by the peer's messages.
         middleware: wraps every notification.
 
     Attributes:
+        reserved: the memory taken by the peer's messages, requests included.
         subscriptions: receives the notifications that belong to a request of this side; None before the first.
     """
 
-    def __init__(self, connection: BaseConnection, reserved: ReservedBytes, middleware: AnyMiddleware) -> None:
-        self._connection, self._reserved, self._middleware = connection, reserved, middleware
+    __slots__ = ("_connection", "_middleware", "_running", "_streams", "_waiting", "reserved", "subscriptions")
+
+    def __init__(self, connection: BaseConnection, middleware: AnyMiddleware) -> None:
+        self._connection, self._middleware = connection, middleware
+        self.reserved = ReservedBytes(connection.limits.max_bytes)
         self.subscriptions: Any = None
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._running = 0
@@ -173,7 +176,7 @@ class Notifications:
         if not has_turn and len(self._waiting) >= limits.max_queued:
             return False
         if len(call.text) > LIGHT or not has_turn:
-            call.held = self._reserved.reserve(call.text, call.parts, call.requester.peer)
+            call.held = self.reserved.reserve(call.text, call.parts, call.requester.peer)
             if call.held is None:
                 return False
         call.text = b""
@@ -222,6 +225,8 @@ class Reports:
     Progress reports are held per request, log messages per channel. Of the log messages held back, the most severe one
     is kept, and of these the last.
     """
+
+    __slots__ = ("_connection",)
 
     def __init__(self, connection: BaseConnection) -> None:
         self._connection = connection

@@ -37,6 +37,8 @@ class Outbound:
         deadlines: the timeouts of open requests.
     """
 
+    __slots__ = ("_channels", "_connection", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
+
     def __init__(self, connection: BaseConnection, reports: Reports) -> None:
         self.results = Results(connection.report, connection.limits)
         self._connection, self._channels, self._reports = connection, connection.channels, reports

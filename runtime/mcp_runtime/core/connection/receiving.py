@@ -41,6 +41,17 @@ class Receiving(transport.Receiver):
         identify: returns the sender of a modern-era request; None to refuse all of them.
     """
 
+    __slots__ = (
+        "_connection",
+        "_inbound",
+        "_new_call",
+        "_outbound",
+        "_printed",
+        "identify",
+        "last_activity",
+        "on_initialize",
+    )
+
     def __init__(
         self, connection: BaseConnection, inbound: Inbound, outbound: Outbound, new_call: Callable[..., Call]
     ) -> None:

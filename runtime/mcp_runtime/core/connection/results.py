@@ -96,6 +96,8 @@ class Results:
             whether results of this side are checked (`check_sent`).
     """
 
+    __slots__ = ("_accepted", "_checks_sent", "_report", "_reported", "is_strict")
+
     def __init__(self, report: Callable[[RemoteProtocolError], None], limits: Limits) -> None:
         self._report, self.is_strict, self._checks_sent = report, limits.strict, limits.check_sent
         self._reported = _NOTHING

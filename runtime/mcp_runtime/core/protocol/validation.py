@@ -133,6 +133,8 @@ class Reader:
         drops: whether to take items of unknown types out of lists, such as content blocks of later revisions.
     """
 
+    __slots__ = ("_drops", "_lenient", "_report", "_reported", "_revision")
+
     def __init__(
         self, revision: str, *, lenient: bool = False, report: Report | None = None, drops: bool = False
     ) -> None:
