@@ -144,7 +144,7 @@ async def test_filesystem(clients: dict[str, Made]) -> None:
         file = str(root / "hello.txt")
         await tools.write_file(path=file, content="Grüße")
         assert (await tools.read_text_file(path=file)).data.content == "Grüße"
-        edit = made.module.EditFileInputEdit(oldText="Grüße", newText="Hallo")
+        edit = made.module.EditFileInputEditsItem(oldText="Grüße", newText="Hallo")
         await tools.edit_file(path=file, edits=[edit])
         assert (root / "hello.txt").read_text("utf-8") == "Hallo"
         assert "hello.txt" in (await tools.list_directory(path=str(root))).data.content
@@ -157,11 +157,11 @@ async def test_memory(clients: dict[str, Made]) -> None:
     made.verify()
     async with made.connect() as peer:
         tools, module = made.module.Made(await Client.open(peer)), made.module
-        ada = module.CreateEntitiesInputEntity(name="Ada", entityType="person", observations=["writes programs"])
-        engine = module.CreateEntitiesInputEntity(name="Engine", entityType="machine", observations=[])
+        ada = module.CreateEntitiesInputEntitiesItem(name="Ada", entityType="person", observations=["writes programs"])
+        engine = module.CreateEntitiesInputEntitiesItem(name="Engine", entityType="machine", observations=[])
         created = await tools.create_entities(entities=[ada, engine])
         assert created.data.entities[0].name == "Ada"
-        relation = module.CreateRelationsInputRelation.model_validate_json(
+        relation = module.CreateRelationsInputRelationsItem.model_validate_json(
             json.dumps({"from": "Ada", "to": "Engine", "relationType": "programs"})
         )
         await tools.create_relations(relations=[relation])
