@@ -112,11 +112,7 @@ WAYS: Final = (
     Way(
         "list that the server asks itself for",
         steps.own_list,
-        (
-            "core/connection/connection.py:Connection.ask_self",
-            "core/connection/connection.py:Exchange.of",
-            "core/transports/http/server/modern.py:ModernEndpoint._list_tools",
-        ),
+        ("core/connection/connection.py:Exchange.of",),
         serve=_listing,
     ),
     Way("cancellation", steps.cancels, runs=False, shows=""),
@@ -150,7 +146,7 @@ WAYS: Final = (
     Way(
         "task that runs again",
         steps.restarts,
-        ("extensions/tasks/task_server.py:TaskServer._restart",),
+        ("core/connection/connection.py:Exchange.of",),
         is_new=True,
         serve=_lasting,
     ),

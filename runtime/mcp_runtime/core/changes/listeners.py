@@ -100,6 +100,7 @@ class Listeners:
             returns whether it agrees, and `release(uris)`; None if not needed.
         filters: what extensions add to the filter of a request: `agree(ctx)` returns what was agreed on, by wire names;
             `begin(ctx, agreed, put)` reports changes from now on by `put`, and `end(exchange, agreed)` stops that.
+        hooks: called with the area of each list that changed, whether or not a client listens.
     """
 
     def __init__(self, connection: Connection, server: ServerHandlers, capabilities: Mapping[str, Any]) -> None:
@@ -107,6 +108,7 @@ class Listeners:
         self.server = server
         self.subscriber: Any = None
         self.filters: list[Any] = []
+        self.hooks: list[Callable[[str], None]] = []
         self._connection = connection
         self._methods = connection.requester.spoken.methods
         self._known = {_flag(area): declares(capabilities, f"{area}.listChanged") for area in names.AREAS}
@@ -156,9 +158,11 @@ class Listeners:
 
     async def changed(self, area: str) -> int:
         """Report a changed list to the listeners; return how many were notified."""
+        for hook in self.hooks:
+            hook(area)
         method = notification_of(self._methods, names.list_changed(area))
-        wanting = [listener for listener in self._listening if listener.agreed.get(_flag(area))]
-        return await flushed([self._put(listener, method) for listener in wanting])
+        wanting = [each for each in self._listening if each.agreed.get(_flag(area))]
+        return await flushed([self._put(each, method) for each in wanting])
 
     async def updated(self, uri: str | None = None) -> int:
         """Report a changed resource, or part of one, to the listeners; return how many were notified.
@@ -178,10 +182,13 @@ class Listeners:
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Send a notification to the listeners without waiting until they can receive it."""
         uri, record = arguments.get("uri"), notification_of(self._methods, name)
+        area = next((each for each in names.AREAS if names.list_changed(each) == name), "")
+        for hook in self.hooks if area else ():
+            hook(area)
         for listener in tuple(self._listening):  # Sending may remove one, if its channel turns out to be lost.
             spelled = (within(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else ()
             about = next((each for each in spelled if each is not None), None)
-            if about is not None or (not uri and listener.wants(name)):
+            if about is not None or (not uri and listener.agreed.get(_flag(area))):
                 params = _tagged(record, {"uri": about} if about else arguments, listener.exchange)
                 self._connection.post(record, params, exchange=listener.exchange)
 
@@ -247,10 +254,6 @@ class _Listener:
         self.agreed = agreed
         self.answer = b""
         self.pending = PendingChanges()
-
-    def wants(self, name: str) -> bool:
-        """Whether it wants a change of a list, by the name of the notification."""
-        return any(self.agreed.get(_flag(area)) for area in names.AREAS if names.list_changed(area) == name)
 
     def hold(self, answer: bytes) -> None:
         """Keep the answer until the end."""

@@ -25,7 +25,7 @@ from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.notifications import NotificationStream, Reports, log_message
 from mcp_runtime.core.connection.outbound import Outbound
 from mcp_runtime.core.connection.receiving import Identify, OnInitialize, Receiving
-from mcp_runtime.core.connection.requester import Principal, Requester
+from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.method import AnyMethod, AnyRequest, NotificationMethod, RequestMethod, WireType, typed_wire
@@ -58,25 +58,16 @@ class Exchange(Call):
     connection: "Connection"
 
     @classmethod
-    def of(
-        cls,
-        connection: "Connection",
-        method: AnyMethod,
-        params: Any,
-        way: Way,
-        requester: Requester,
-        *,
-        on_behalf_of: Principal | None = None,
-        given: dict[str, Any] | None = None,
-    ) -> "Exchange":
+    def of(cls, connection: "Connection", method: AnyMethod, params: Any, way: Way, requester: Requester) -> "Exchange":
         """Return a message of a `method` that did not arrive: one that is sent, or that this side asks itself.
 
-        It has `params`, a `way` and a `requester` on the `connection`, the rights of the principal that it is made
-        `on_behalf_of`, and of what was `given` as params the `_meta`.
+        It has `params`, a `way` and a `requester` on the `connection`. What this side asks itself has the rights of the
+        message being handled.
         """
-        made = cls(connection, Notification(method.name, given), connection.channels.main)
+        made = cls(connection, Notification(method.name, None), connection.channels.main)
         made.way, made.requester, made.method, made.params = way, requester, method, params
-        made.principal = on_behalf_of
+        cause = CURRENT.get() if way is Way.RECEIVED else None
+        made.principal = cause.principal if cause is not None and cause.connection is connection else None
         return made
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
@@ -377,9 +368,7 @@ class Connection(BaseConnection):
         registered = requester.answers.handlers.get(method.name)
         if registered is None:
             return None
-        cause = CURRENT.get()
-        principal = cause.principal if cause is not None and cause.connection is self else None
-        exchange = Exchange.of(self, method, params, Way.RECEIVED, requester, on_behalf_of=principal)
+        exchange = Exchange.of(self, method, params, Way.RECEIVED, requester)
         found: R = await exchange.run(registered[1], ())
         return found
 

@@ -146,9 +146,7 @@ class TaskServer:
         connection = ctx.connection
         method: Any = ctx.requester.binding.methods[TOOLS_CALL] if ctx.requester.binding else None
         params = method.params.build({**work["call"], "_meta": dict(ctx.meta)})
-        exchange = Exchange.of(
-            connection, method, params, Way.RECEIVED, ctx.requester, on_behalf_of=ctx.exchange.principal
-        )
+        exchange = Exchange.of(connection, method, params, Way.RECEIVED, ctx.requester)
         exchange.require(record.scopes)
         again: Context[Any] = type(ctx)(type(ctx.peer)(connection), ctx.request_id, exchange)
         call = DeferrableCall(self.engine, again, record, work)

@@ -7,8 +7,8 @@ import pytest
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.changes.subscriptions import list_changed
-from mcp_runtime.core.transports.http import asgi_app
+from mcp_runtime import ServerOptions, asgi_app, list_changed
+from mcp_runtime.middleware import RateLimit
 from support.http import BOTH
 from support.http_modern import ModernClient, asked, called, modern_client
 from support.http_server import chatty
@@ -92,6 +92,7 @@ SCHEMA: dict[str, Any] = {
         "dry": {"type": "boolean", "x-mcp-header": "Dry"},
     },
 }
+NO_HEADERS: dict[str, Any] = {"type": "object"}
 WRONG: dict[str, Any] = {"type": "object", "items": {"type": "string", "x-mcp-header": "Region"}}
 
 
@@ -165,19 +166,93 @@ async def test_headers_of_arguments(make: Any) -> None:
         assert not wrong
 
 
-async def test_the_list_is_asked_for_once_and_after_it_has_changed() -> None:
+async def test_the_list_is_asked_for_once() -> None:
     server = Modern()
     async with modern_client(asgi_app(server)) as client:
         for _ in range(3):
             assert await code_of(client, called("route", region="north")) == MISMATCH
         assert server.listed == 1
-        server.schema = {"type": "object"}
-        listen = asked("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-        async with client.stream(listen) as events:
-            await events.message()
-            await list_changed(server, "tools")
-        await client.post(asked("tools/list"))
+
+
+class Notifying(Bridged):
+    """Notifies its client of the changed list itself, in a call."""
+
+    async def call_tool(self, params: Any, ctx: Any) -> Any:
+        if params.name == "change":
+            self.schema = NO_HEADERS
+            await ctx.peer.notify_tool_list_changed()
+        return await super().call_tool(params, ctx)
+
+
+class Slow(Modern):
+    """Reads its tools before they change, and returns them afterwards."""
+
+    async def list_tools(self, params: Any, ctx: Any) -> Any:
+        page = await super().list_tools(params, ctx)
+        if self.listed == 2:
+            self.schema = NO_HEADERS
+            await list_changed(self, "tools")
+        return page
+
+
+async def change(server: Any, client: ModernClient) -> None:
+    server.schema = NO_HEADERS
+    await list_changed(server, "tools")
+
+
+async def change_for_a_listener(server: Any, client: ModernClient) -> None:
+    listen = asked("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    async with client.stream(listen) as events:
+        await events.message()
+        await change(server, client)
+
+
+async def change_in_a_call(server: Any, client: ModernClient) -> None:
+    assert await code_of(client, called("change")) == 0
+
+
+async def change_while_listed(server: Any, client: ModernClient) -> None:
+    await client.post(asked("tools/list"))
+
+
+@pytest.mark.parametrize(
+    ("make", "change"),
+    [
+        (Modern, change),
+        (Modern, change_for_a_listener),
+        (Bridged, change),
+        (Bridged, change_for_a_listener),
+        (Notifying, change_in_a_call),
+        (Slow, change_while_listed),
+    ],
+)
+async def test_changed_tools_are_asked_for_again(make: Any, change: Any) -> None:
+    server = make()
+    async with modern_client(asgi_app(server)) as client:
+        assert await code_of(client, called("route", region="north")) == MISMATCH
+        await change(server, client)
         assert await code_of(client, called("route", region="north")) == 0
+
+
+async def test_changes_of_other_lists_change_no_headers() -> None:
+    server = Modern()
+    async with modern_client(asgi_app(server)) as client:
+        assert await code_of(client, called("route", region="north")) == MISMATCH
+        for area in ("prompts", "resources"):
+            await list_changed(server, area)
+        assert await code_of(client, called("route", region="north")) == MISMATCH
+        assert server.listed == 1
+
+
+@pytest.mark.parametrize("make", [Modern, Bridged], ids=["own", "bridged"])
+async def test_calls_of_unknown_tools_are_limited_like_others(make: Any) -> None:
+    server = make()
+    server.options = ServerOptions(middleware=(RateLimit(rate=0.001, burst=2),))
+    async with modern_client(asgi_app(server)) as client:
+        for number in range(5):
+            answer = await client.post(called(f"unknown-{number}", region="north"))
+            assert answer.json().get("error", {}).get("code", 0) == (0 if number < 2 else 429)
+        assert server.listed == 2
 
 
 async def test_a_list_that_fails_leaves_calls_unchecked(caplog: pytest.LogCaptureFixture) -> None:

@@ -191,7 +191,7 @@ class HttpApp(Application):
         if not endpoint.is_ready:
             await endpoint.make_ready()
         try:
-            requester = await endpoint.requester(message, meta, headers, request.sender)
+            requester = endpoint.requester(message, meta, headers, request.sender)
         except PeerError as error:
             refused = jsonrpc.write_error(message.id, error.code, error.message, error.data)
             await request.respond(STATUSES.get(error.code, Case.ANSWERED.status), refused)

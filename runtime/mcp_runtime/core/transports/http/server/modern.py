@@ -4,18 +4,17 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any, Final
 
 from mcp_runtime.core.changes.listeners import listeners_of
-from mcp_runtime.core.connection.calls import CURRENT, Way
-from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import ANSWER_SENT, NO_HEADERS, Sent
 from mcp_runtime.core.errors import PeerError, clipped
 from mcp_runtime.core.features import read_pages
 from mcp_runtime.core.handlers import Context, ServerHandlers
 from mcp_runtime.core.handshake.server import Requesters, start_stateless
-from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import Request
 from mcp_runtime.core.protocol.names import HEADER_MISMATCH, TOOLS_CALL, TOOLS_LIST
@@ -62,6 +61,11 @@ class ModernEndpoint(Owner):
         self._tools: dict[tuple[str, str], Any] = {}
         self._listing = asyncio.Lock()
 
+    def _forget_tools(self, area: str) -> None:
+        """Forget the tools, if that list changed; what is being listed now is not remembered."""
+        if area == "tools":
+            self._tools = {}
+
     @property
     def is_ready(self) -> bool:
         """Whether the connection was set up, in the running event loop."""
@@ -82,24 +86,26 @@ class ModernEndpoint(Owner):
         )
 
     def _learn_tools(self, connection: Connection) -> None:
-        """Remember the tools in each list that the server's handler returns."""
+        """Remember the tools in each list that the server's handler returns, until the list changes."""
+        listeners_of(connection)[-1].hooks.append(self._forget_tools)
         revision, own = connection.requester.revision, connection.handler(TOOLS_LIST)
         method = connection.requester.method(TOOLS_LIST)
 
         async def list_tools(params: Any, ctx: Context[Any]) -> Any:
             assert own is not None
+            tools = self._tools
             page = await own(params, ctx)
             for tool in getattr(page, "tools", ()):
-                self._tools.pop((revision, tool.name), None)
-                self._tools[revision, tool.name] = tool.input_schema
-            while len(self._tools) > MAX_TOOLS:
-                del self._tools[next(iter(self._tools))]
+                tools.pop((revision, tool.name), None)
+                tools[revision, tool.name] = tool.input_schema
+            while len(tools) > MAX_TOOLS:
+                del tools[next(iter(tools))]
             return page
 
         if own is not None and method is not None:
             connection.handle(method, list_tools)
 
-    async def requester(
+    def requester(
         self, request: Request, meta: Mapping[str, Any], headers: Mapping[str, str], sender: Sender
     ) -> Requester:
         """Return the sender of a request, after comparing the headers of its POST with its body.
@@ -124,47 +130,52 @@ class ModernEndpoint(Owner):
         if repeated and isinstance(name := (request.params or {}).get(repeated), str):
             _check_name(headers.get(mirrored.NAME), repeated, name)
         requester = requester._replace(address=sender.address, headers=headers)
-        if request.method == TOOLS_CALL:
-            await self._check_arguments(request.params or {}, requester, sender)
-        return requester
+        return self._checking_arguments(request.params or {}, requester) if request.method == TOOLS_CALL else requester
 
-    async def _check_arguments(self, params: Mapping[str, Any], requester: Requester, sender: Sender) -> None:
-        name, arguments, headers = params.get("name"), params.get("arguments"), requester.headers
-        if not isinstance(name, str) or not (arguments or PARAMETER in "\n".join(headers)):
-            return
+    def _checking_arguments(self, params: Mapping[str, Any], requester: Requester) -> Requester:
+        """Compare the headers that repeat arguments of a tool; return the sender of the call.
+
+        A tool that is not known yet is looked for in the server's list, but only once middleware has let the call pass.
+        """
+        name, arguments, handlers = params.get("name"), params.get("arguments"), requester.answers.handlers
+        if not isinstance(name, str) or not (arguments or PARAMETER in "\n".join(requester.headers)):
+            return requester
         known = requester.revision, name
-        if known not in self._tools:
-            await self._list_tools(known, params, requester, sender)
+        if known in self._tools or TOOLS_CALL not in handlers:
+            self._compare(known, arguments, requester)
+            return requester
+        method, own = handlers[TOOLS_CALL]
+
+        @wraps(own)
+        async def call_tool(params: Any, ctx: Context[Any]) -> Any:
+            await self._list_tools(known, ctx)
+            self._compare(known, arguments, requester)
+            return await own(params, ctx)
+
+        answers = replace(requester.answers, handlers={**handlers, TOOLS_CALL: (method, call_tool)})
+        return requester._replace(answers=answers)
+
+    def _compare(self, known: tuple[str, str], arguments: Any, requester: Requester) -> None:
         schema: Any = self._tools.get(known, ())
         wanted: tuple[Parameter, ...] = schema if schema.__class__ is tuple else ()
         if schema is not wanted:
             try:
                 wanted = parameters(schema.model_dump(mode="json"))
             except ValueError as error:
-                self._report(name, error)
+                self._report(known[1], error)
             self._tools[known] = wanted
         for parameter in wanted:
-            _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
+            _compare(parameter, requester.headers.get(parameter.header), parameter.value_in(arguments))
 
-    async def _list_tools(
-        self, known: tuple[str, str], params: Mapping[str, Any], requester: Requester, sender: Sender
-    ) -> None:
+    async def _list_tools(self, known: tuple[str, str], ctx: Context[Any]) -> None:
         """Ask the server's handler for its tools, on behalf of the sender of a call."""
-        connection, method = self.connection, requester.method(TOOLS_LIST)
-        if not isinstance(method, RequestMethod) or method.params is None:
-            return
-        exchange = Exchange.of(
-            connection, method, None, Way.RECEIVED, requester, on_behalf_of=sender.principal, given=dict(params)
-        )
-        token = CURRENT.set(exchange)
+        method: Any = ctx.requester.method(TOOLS_LIST)
         try:
             async with self._listing:
                 if known not in self._tools:
-                    await read_pages(exchange, method, lambda page: None)
+                    await read_pages(ctx.exchange, method, lambda page: None)
         except Exception as error:
             self._report(known[1], error)
-        finally:
-            CURRENT.reset(token)
 
     def _report(self, tool: str, error: Exception) -> None:
         self.connection.log_limited(logging.ERROR, _UNCHECKED, clipped(tool, 100), clipped(str(error)))
