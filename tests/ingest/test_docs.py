@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from mcp_bindgen.ingest.rows import read_docs
-from mcp_bindgen.ingest.typescript_types import TsObject
+from mcp_bindgen.ingest.typescript_types import Body
 from mcp_bindgen.ir.document import DocBook, Key, document
 from mcp_bindgen.ir.nodes import Literal, Struct
 from mcp_bindgen.load.protocol import doc_book, load_released
@@ -70,7 +70,7 @@ def official_runs() -> frozenset[tuple[str, ...]]:
     }
     for one in typescript_document(seed_typescript().read_text("utf-8")).declarations:
         found.update(runs(one.doc))
-        for member in one.body.members if isinstance(one.body, TsObject) else ():
+        for member in one.body.properties if isinstance(one.body, Body) else ():
             found.update(runs(member.doc))
     return frozenset(found)
 

@@ -16,29 +16,23 @@ from mcp_bindgen.ingest.typescript_facts import (
 )
 from mcp_bindgen.ingest.typescript_tags import parse_doc
 from mcp_bindgen.ingest.typescript_types import (
-    TsArray,
+    NUMBER,
+    Body,
+    Expression,
+    Member,
     TsDeclaration,
-    TsIntersection,
-    TsKeyword,
-    TsLiteral,
-    TsMember,
-    TsObject,
-    TsOpaque,
-    TsParameter,
-    TsReference,
-    TsType,
-    TsTypeof,
-    TsUnion,
     TypeScriptDocument,
+    Written,
 )
-from mcp_bindgen.ir.nodes import Kind
+from mcp_bindgen.ir.nodes import ANY, NULL, STRING, AllOf, Kind, ListOf, Literal, MapOf, Primitive, Ref, Union
+from mcp_bindgen.merge.lower import lower
 from support.official import official_schema, seed_typescript
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 
-STRING, NUMBER, NULL = TsKeyword(name="string"), TsKeyword(name="number"), TsKeyword(name="null")
 NOWHERE = Location(source="")
+DECLARED = "const LIMIT = 3; interface B {} type C = string;"
 
 
 def read(text: str) -> TypeScriptDocument:
@@ -61,19 +55,19 @@ def declaration(text: str, name: str = "A") -> TsDeclaration:
     return next(d for d in read(text).declarations if d.name == name)
 
 
-def type_of(text: str) -> TsType:
-    """Read a type expression in a file that declares B, C and LIMIT."""
-    return declaration(f"const LIMIT = 3; interface B {{}} type C = string; type A = {text};").body
+def type_of(text: str) -> Written:
+    """Read a type expression in a file with the declarations of `DECLARED`."""
+    return declaration(f"{DECLARED} type A = {text};").body
 
 
-def members(text: str) -> dict[str, TsMember]:
+def members(text: str) -> dict[str, Member]:
     body = declaration(text).body
-    assert isinstance(body, TsObject)
-    return {member.name: member for member in body.members}
+    assert isinstance(body, Body)
+    return {member.wire_name: member for member in body.properties}
 
 
-def member(name: str, type_: TsType, *, optional: bool = False) -> TsMember:
-    return TsMember(name=name, optional=optional, type=type_, where=NOWHERE, span=(0, 0))
+def member(name: str, type_: Written, *, optional: bool = False) -> Member:
+    return Member(wire_name=name, required=not optional, type=type_, where=NOWHERE, span=(0, 0))
 
 
 def _latest() -> str:
@@ -86,48 +80,49 @@ class TestTypes:
         ("text", "expected"),
         [
             ("string", STRING),
-            ("object", TsKeyword(name="object")),
-            ("any", TsKeyword(name="any")),
+            ("object", MapOf(value=ANY)),
+            ("any", ANY),
             ("null", NULL),
-            ("B", TsReference(name="B")),
-            ("typeof LIMIT", TsTypeof(constant="LIMIT")),
-            ("typeof LIMIT[]", TsArray(item=TsTypeof(constant="LIMIT"))),
-            ("B[][]", TsArray(item=TsArray(item=TsReference(name="B")))),
-            ("Array<B>", TsArray(item=TsReference(name="B"))),
-            ("readonly string[]", TsArray(item=STRING)),
+            ("B", Ref(name="B")),
+            ("typeof LIMIT", Literal(values=(3,))),
+            ("typeof LIMIT[]", ListOf(item=Literal(values=(3,)))),
+            ("B[][]", ListOf(item=ListOf(item=Ref(name="B")))),
+            ("Array<B>", ListOf(item=Ref(name="B"))),
+            ("readonly string[]", ListOf(item=STRING)),
             ("((string))", STRING),
-            ("(string | B)[]", TsArray(item=TsUnion(members=(STRING, TsReference(name="B"))))),
-            ("string | B[]", TsUnion(members=(STRING, TsArray(item=TsReference(name="B"))))),
+            ("(string | B)[]", ListOf(item=Union(members=(STRING, Ref(name="B"))))),
+            ("string | B[]", Union(members=(STRING, ListOf(item=Ref(name="B"))))),
             ("| string", STRING),
-            ("string | (number | null)", TsUnion(members=(STRING, NUMBER, NULL))),
-            ("| string // one\n | /* two */ number", TsUnion(members=(STRING, NUMBER))),
-            ("B & C", TsIntersection(members=(TsReference(name="B"), TsReference(name="C")))),
+            ("string | (number | null)", Union(members=(STRING, NUMBER, NULL))),
+            ("| string // one\n | /* two */ number", Union(members=(STRING, NUMBER))),
+            ("B & C", AllOf(members=(Ref(name="B"), Ref(name="C")))),
             (
                 "string | B & C",
-                TsUnion(members=(STRING, TsIntersection(members=(TsReference(name="B"), TsReference(name="C"))))),
+                Union(members=(STRING, AllOf(members=(Ref(name="B"), Ref(name="C"))))),
             ),
-            ("Record<string, B>", TsObject(members=(), index=TsReference(name="B"))),
-            ("{ [key: string]: B }", TsObject(members=(), index=TsReference(name="B"))),
-            ("{}", TsObject(members=())),
+            ("Record<string, B>", Body(extra=Ref(name="B"), indexed=True)),
+            ("{ [key: string]: B }", Body(extra=Ref(name="B"), indexed=True)),
+            ("{}", Body()),
             (
                 "{ $schema?: string, 'a/b': B; readonly [key: string]: number }",
-                TsObject(
-                    members=(member("$schema", STRING, optional=True), member("a/b", TsReference(name="B"))),
-                    index=NUMBER,
+                Body(
+                    properties=(member("$schema", STRING, optional=True), member("a/b", Ref(name="B"))),
+                    extra=NUMBER,
+                    indexed=True,
                 ),
             ),
             (
                 "{ a: { b: string }\n c: B }",
-                TsObject(
-                    members=(
-                        member("a", TsObject(members=(member("b", STRING),))),
-                        member("c", TsReference(name="B")),
+                Body(
+                    properties=(
+                        member("a", Body(properties=(member("b", STRING),))),
+                        member("c", Ref(name="B")),
                     )
                 ),
             ),
         ],
     )
-    def test_reads(self, text: str, expected: TsType) -> None:
+    def test_reads(self, text: str, expected: Written) -> None:
         assert type_of(text) == expected
 
     @pytest.mark.parametrize(
@@ -147,13 +142,13 @@ class TestTypes:
     )
     def test_reads_literals(self, text: str, value: object) -> None:
         found = type_of(text)
-        assert isinstance(found, TsLiteral)
-        assert (type(found.value), found.value) == (type(value), value)
+        assert isinstance(found, Literal)
+        assert [(type(one), one) for one in found.values] == [(type(value), value)]
 
     def test_a_union_of_many_members_is_flat(self) -> None:
         found = type_of(" | ".join(f'"{n}"' for n in range(20_000)))
-        assert isinstance(found, TsUnion)
-        assert len(found.members) == 20_000
+        assert isinstance(found, Literal)
+        assert len(found.values) == 20_000
 
 
 class TestDeclarations:
@@ -165,17 +160,17 @@ class TestDeclarations:
                 "x" | 'y'
               >, Omit<B, "z"> {}"""
         extends = declaration(text).extends
-        keys = TsUnion(members=(TsLiteral(value="x"), TsLiteral(value="y")))
+        keys = Literal(values=("x", "y"))
         assert [base.type for base in extends] == [
-            TsReference(name="B"),
-            TsReference(name="Omit", arguments=(TsReference(name="C"), keys)),
-            TsReference(name="Omit", arguments=(TsReference(name="B"), TsLiteral(value="z"))),
+            Ref(name="B"),
+            Expression(operator="Omit", operands=(Ref(name="C"), keys)),
+            Expression(operator="Omit", operands=(Ref(name="B"), Literal(values=("z",)))),
         ]
 
     def test_merges_interfaces_of_one_name(self) -> None:
         body = declaration("interface A { a: string } interface B {} interface A extends B { b?: number; a: string }")
-        assert [base.type for base in body.extends] == [TsReference(name="B")]
-        assert body.body == TsObject(members=(member("a", STRING), member("b", NUMBER, optional=True)))
+        assert [base.type for base in body.extends] == [Ref(name="B")]
+        assert body.body == Body(properties=(member("a", STRING), member("b", NUMBER, optional=True)))
 
     def test_reads_enums_exports_and_declared_types(self) -> None:
         text = """enum E { a, b = 5, c } declare type D = string; export default interface F {}
@@ -187,12 +182,12 @@ class TestDeclarations:
             "F": "interface",
             "G": "type",
         }
-        assert declaration(text, "E").body == TsUnion(members=tuple(TsLiteral(value=n) for n in (0, 5, 6)))
+        assert declaration(text, "E").body == Literal(values=(0, 5, 6))
         assert document.constants == {"X": "x", "Y": "y"}
 
     def test_reads_parameters(self) -> None:
         found = declaration("interface A<T extends object, U = string> { t: T; u: U[] }")
-        assert found.parameters == (TsParameter(name="T"), TsParameter(name="U", default=STRING))
+        assert found.parameters == {"T": None, "U": STRING}
 
     def test_reads_constants(self) -> None:
         text = """
@@ -217,8 +212,8 @@ class TestDeclarations:
             ("A", "type", 5),
         ]
         body = document.declarations[0].body
-        assert isinstance(body, TsObject)
-        assert str(body.members[0].where) == "schema.ts:2"
+        assert isinstance(body, Body)
+        assert str(body.properties[0].where) == "schema.ts:2"
 
     def test_tolerates_a_bom_and_windows_line_ends(self) -> None:
         assert (
@@ -318,11 +313,11 @@ class TestDocs:
         }
         assert (found["c"].tags, found["e"].tags) == ({}, {"format": "uri"})
         inner = found["e"].type
-        assert isinstance(inner, TsObject)
-        assert [m.doc for m in inner.members] == ["F.", "G."]
-        innermost = inner.members[1].type
-        assert isinstance(innermost, TsObject)
-        assert (innermost.members[0].doc, innermost.members[0].tags) == ("H.", {"minimum": "1"})
+        assert isinstance(inner, Body)
+        assert [m.doc for m in inner.properties] == ["F.", "G."]
+        innermost = inner.properties[1].type
+        assert isinstance(innermost, Body)
+        assert (innermost.properties[0].doc, innermost.properties[0].tags) == ("H.", {"minimum": "1"})
 
 
 class TestRefusals:
@@ -404,14 +399,14 @@ class TestRefusals:
         ],
     )
     def test_an_unsupported_type_keeps_its_text(self, text: str, kind: Kind) -> None:
-        found = type_of(text)
-        assert isinstance(found, TsOpaque)
+        found = lower(read(f"{DECLARED} type A = {text};"), {})["A"].type
+        assert isinstance(found, Primitive) and found.opaque
         assert (found.opaque.text, found.opaque.where.line, found.kind) == (text, 1, kind)
 
     def test_an_enum_with_a_computed_value_is_open(self) -> None:
         found = declaration("enum A { a = 1, b = a << 1, c }").body
-        assert isinstance(found, TsUnion)
-        assert [m.opaque.text for m in found.members if isinstance(m, TsOpaque)] == ["b = a << 1", "c"]
+        assert isinstance(found, Union)
+        assert [m.operator for m in found.members if isinstance(m, Expression)] == ["b = a << 1", "c"]
 
     def test_overloads_and_accessors_are_one_member(self) -> None:
         text = "interface A { f(a: string): void; f(a: number): string; get b(): string; set b(value: string) }"
@@ -419,8 +414,8 @@ class TestRefusals:
 
     def test_a_tuple_is_an_array_with_a_text(self) -> None:
         found = type_of("[string, B]")
-        assert isinstance(found, TsArray)
-        assert found == TsArray(item=TsUnion(members=(STRING, TsReference(name="B"))))
+        assert isinstance(found, ListOf)
+        assert found == ListOf(item=Union(members=(STRING, Ref(name="B"))))
         assert found.opaque
         assert found.opaque.text == "[string, B]"
 
@@ -470,11 +465,11 @@ class TestHostileText:
             f"type A = {opening * depth}string{closing * depth if closed else ''};", "schema.ts", diagnostics
         )
         assert len(list(diagnostics)) <= 21
-        assert list(diagnostics) or not (closed or opening) or "TsOpaque" in repr(document.declarations)
+        assert list(diagnostics) or not (closed or opening) or "Expression" in repr(document.declarations)
 
     def test_nesting_up_to_the_limit_is_read(self) -> None:
         assert type_of(f"{'(' * MAX_DEPTH}string{')' * MAX_DEPTH}") == STRING
-        assert isinstance(type_of(f"{'(' * (MAX_DEPTH + 1)}string{')' * (MAX_DEPTH + 1)}"), TsOpaque)
+        assert isinstance(type_of(f"{'(' * (MAX_DEPTH + 1)}string{')' * (MAX_DEPTH + 1)}"), Expression)
 
     def test_long_text_is_refused(self) -> None:
         assert complaints("// \u00e9" + "x" * 5_000_000) == [": longer than 5 MB: not read"]
@@ -549,5 +544,5 @@ class TestOfficialFile:
             schema = definitions[one.name]
             if one.name != "EmptyResult":  # an alias: the JSON keeps the $ref alone
                 assert one.doc == schema.get("description", "")
-            for part in one.body.members if isinstance(one.body, TsObject) else ():
-                assert part.doc == schema["properties"][part.name].get("description", "")
+            for part in one.body.properties if isinstance(one.body, Body) else ():
+                assert part.doc == schema["properties"][part.wire_name].get("description", "")

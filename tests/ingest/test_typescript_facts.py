@@ -14,7 +14,7 @@ from mcp_bindgen.ingest.typescript_facts import (
     facts_from_document,
     render_typescript,
 )
-from mcp_bindgen.ingest.typescript_types import TsObject
+from mcp_bindgen.ingest.typescript_types import Body
 from support.official import seed_typescript
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
@@ -90,8 +90,8 @@ class TestFacts:
     def test_a_member_is_located_by_its_pointer(self) -> None:
         document = document_from_facts(shipped("2024-11-05")[1], "typescript.json", Diagnostics())
         position, request = next((n, d) for n, d in enumerate(document.declarations) if d.name == "Resource")
-        assert isinstance(request.body, TsObject)
-        assert request.body.members[0].where.pointer == f"/declarations/{position}/members/0"
+        assert isinstance(request.body, Body)
+        assert request.body.properties[0].where.pointer == f"/declarations/{position}/members/0"
 
     def test_writes_what_only_structure_needs(self) -> None:
         text = """

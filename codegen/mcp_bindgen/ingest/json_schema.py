@@ -308,7 +308,7 @@ class _SchemaReader:
             return MapOf(value=extra, bounds=bounds)
         if extra is None and undeclared:
             return never(where.child("required"))
-        made = Object(
+        made: Object[Shape] = Object(
             properties=tuple(
                 self._property(name, child, name in required, where.child("properties", name), depth)
                 for name, child in (properties | dict.fromkeys(undeclared, rest)).items()

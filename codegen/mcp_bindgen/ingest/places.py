@@ -11,15 +11,7 @@ from typing import TypeAlias
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.sources import SourceText, decode
-from mcp_bindgen.ingest.typescript_types import (
-    TsArray,
-    TsIntersection,
-    TsObject,
-    TsReference,
-    TsType,
-    TsUnion,
-    TypeScriptDocument,
-)
+from mcp_bindgen.ingest.typescript_types import Body, TypeScriptDocument, Written, children
 from mcp_bindgen.json_values import escaped, unescaped
 
 Names: TypeAlias = tuple[str, ...]
@@ -46,21 +38,16 @@ def typescript_places(document: TypeScriptDocument) -> Iterator[tuple[Names, Loc
         yield from _members(declaration.body, path)
 
 
-def _members(type_: TsType, path: Names) -> Iterator[tuple[Names, Location]]:
-    match type_:
-        case TsObject(members=members, index=index):
-            for member in members:
-                yield (*path, member.name), member.where
-                yield from _members(member.type, (*path, member.name))
-            if index is not None:
-                yield from _members(index, (*path, _VALUE))
-        case TsArray(item=item):
-            yield from _members(item, path)
-        case TsUnion(members=parts) | TsIntersection(members=parts) | TsReference(arguments=parts):
-            for part in parts:
-                yield from _members(part, path)
-        case _:  # The others have no members of their own.
-            return
+def _members(type_: Written, path: Names) -> Iterator[tuple[Names, Location]]:
+    if not isinstance(type_, Body):
+        for part in children(type_):
+            yield from _members(part, path)
+        return
+    for member in type_.properties:
+        yield (*path, member.wire_name), member.where
+        yield from _members(member.type, (*path, member.wire_name))
+    if type_.index is not None:
+        yield from _members(type_.index, (*path, _VALUE))
 
 
 def schema_places(source: SourceText) -> Iterator[tuple[Names, Location]]:

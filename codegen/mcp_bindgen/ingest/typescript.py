@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
+from typing import Literal as OneOf
 
 from tree_sitter import Node
 
@@ -19,19 +20,16 @@ from mcp_bindgen.ingest.typescript_source import (
     spelled,
 )
 from mcp_bindgen.ingest.typescript_types import (
+    Body,
     Constant,
     Span,
     TsDeclaration,
     TsExtends,
-    TsLiteral,
-    TsObject,
-    TsOpaque,
-    TsParameter,
-    TsReference,
-    TsType,
-    TsUnion,
     TypeScriptDocument,
+    Written,
+    union_of,
 )
+from mcp_bindgen.ir.nodes import Literal, Ref
 
 __all__ = ["TsDeclaration", "TsExtends", "TypeScriptDocument", "read_placed", "read_typescript"]
 
@@ -79,7 +77,7 @@ def read_placed(
     )
 
 
-Kind: TypeAlias = Literal["interface", "type", "enum"]
+Kind: TypeAlias = OneOf["interface", "type", "enum"]
 MAX_CHAIN: Final = 64
 """How many types may extend each other in a chain."""
 _SHOWN: Final = 5
@@ -169,7 +167,7 @@ class _Reader:
 
     def _bases(self, name: str) -> list[str]:
         types = [base.type for base in self.declarations[name].extends]
-        return [type_.name for type_ in types if isinstance(type_, TsReference) and type_.name in self.declarations]
+        return [type_.name for type_ in types if isinstance(type_, Ref) and type_.name in self.declarations]
 
     def _read_import(self, node: Node, base: Collection[str]) -> None:
         """Read `import type { A as B }`: B is the file's name for A of the base revision."""
@@ -200,7 +198,7 @@ class _Reader:
                     TsDeclaration(
                         name=self.file.text(alias),
                         kind="type",
-                        body=TsReference(name=self.file.text(name)),
+                        body=Ref(name=self.file.text(name)),
                         where=self.file.where(specifier),
                         span=(name.start_byte, name.end_byte),
                     ),
@@ -221,7 +219,7 @@ class _Reader:
         declaration = TsDeclaration(
             name=read_identifier(self.file, name),
             kind=kind,
-            parameters=tuple(self._parameter(parameter) for parameter in names),
+            parameters={self.file.text(parameter): self._default(parameter) for parameter in names},
             extends=tuple(TsExtends(type=self._types.read(base), span=_span(base)) for base in bases),
             body=self._body(kind, body),
             tags=doc.tags,
@@ -233,13 +231,13 @@ class _Reader:
         self._types.parameters = frozenset()
         self._add(declaration, name)
 
-    def _parameter(self, name: Node) -> TsParameter:
+    def _default(self, name: Node) -> Written | None:
+        """Read the default of the parameter of a name."""
         value = name.parent.child_by_field_name("value") if name.parent is not None else None
         written = None if value is None else next(significant(value), None)
-        default = None if written is None else self._types.read(written)
-        return TsParameter(name=self.file.text(name), default=default)
+        return None if written is None else self._types.read(written)
 
-    def _body(self, kind: Kind, body: Node) -> TsType:
+    def _body(self, kind: Kind, body: Node) -> Written:
         match kind:
             case "interface":
                 return self._types.read_object(body)
@@ -248,9 +246,9 @@ class _Reader:
             case "type":
                 return self._types.read(body)
 
-    def _enum(self, body: Node) -> TsType:
+    def _enum(self, body: Node) -> Written:
         """Read the values of an enum; one without a value is the number after the one before it."""
-        members: list[TsType] = []
+        members: list[Written] = []
         following: int | None = 0
         for child in significant(body):
             value: Constant | None = following
@@ -258,9 +256,9 @@ class _Reader:
             if written is not None:
                 value = read_literal(self.file, written)
             # A computed value may be anything: then the enum is not a closed set.
-            members.append(TsOpaque(opaque=self._types.opaque(child)) if value is None else TsLiteral(value=value))
+            members.append(self._types.unread(child) if value is None else Literal(values=(value,)))
             following = value + 1 if isinstance(value, int) and not isinstance(value, bool) else None
-        return members[0] if len(members) == 1 else TsUnion(members=tuple(members))
+        return union_of(members)
 
     def _add(self, declaration: TsDeclaration, name: Node) -> None:
         first = self.declarations.get(declaration.name)
@@ -277,21 +275,16 @@ class _Reader:
     def _merged(self, first: TsDeclaration, second: TsDeclaration, name: Node) -> TsDeclaration:
         """Merge two interfaces of one name, as TypeScript does."""
         ours, theirs = first.body, second.body
-        assert isinstance(ours, TsObject) and isinstance(theirs, TsObject), "the body of an interface is an object"
-        members = {member.name: member for member in ours.members}
-        for member in theirs.members:
-            same = members.setdefault(member.name, member)
-            if (same.type, same.optional) != (member.type, member.optional):
+        assert isinstance(ours, Body) and isinstance(theirs, Body), "the body of an interface is an object"
+        members = {member.wire_name: member for member in ours.properties}
+        for member in theirs.properties:
+            same = members.setdefault(member.wire_name, member)
+            if (same.type, same.required) != (member.type, member.required):
                 where = same.where
-                self.file.warning(name, f"'{member.name}' is declared again and differs; {where} is ignored")
-                members[member.name] = member
-        body = replace(
-            theirs,
-            members=tuple(members.values()),
-            index=theirs.index or ours.index,
-            index_span=theirs.index_span or ours.index_span,
-            opaque=theirs.opaque or ours.opaque,
-        )
+                self.file.warning(name, f"'{member.wire_name}' is declared again and differs; {where} is ignored")
+                members[member.wire_name] = member
+        stated = theirs if theirs.indexed else ours
+        body = replace(stated, properties=tuple(members.values()), opaque=theirs.opaque or ours.opaque)
         extends = (*first.extends, *(base for base in second.extends if base not in first.extends))
         return replace(
             first, body=body, extends=extends, doc=first.doc or second.doc, tags={**first.tags, **second.tags}

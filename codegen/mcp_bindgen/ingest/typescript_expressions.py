@@ -1,7 +1,6 @@
 """Reads the type expressions of a schema.ts; one that cannot be read any further is kept as text."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import get_args
 
 from tree_sitter import Node
 
@@ -15,35 +14,43 @@ from mcp_bindgen.ingest.typescript_source import (
     spelled,
 )
 from mcp_bindgen.ingest.typescript_types import (
+    INDEXED,
+    KEYOF,
+    NEVER,
+    NUMBER,
+    UNDEFINED,
+    Body,
     Constant,
-    Keyword,
-    TsArray,
-    TsIndexed,
-    TsIntersection,
-    TsKeyof,
-    TsKeyword,
-    TsLiteral,
-    TsMapped,
-    TsMember,
-    TsObject,
-    TsOpaque,
-    TsReference,
-    TsType,
-    TsTypeof,
-    TsUnion,
+    Expression,
+    Member,
+    Written,
+    union_of,
 )
-from mcp_bindgen.ir.nodes import Kind, Opaque
+from mcp_bindgen.ir.nodes import ANY, NULL, STRING, AllOf, Kind, ListOf, Literal, MapOf, Opaque, Primitive, Ref, Union
 
 MAX_DEPTH = 40
 
-_NAMES: tuple[Keyword, ...] = get_args(Keyword)
-_KEYWORDS: Mapping[str, Keyword] = {**{name: name for name in _NAMES if name != "Date"}, "void": "undefined"}
-_GLOBAL: Mapping[str, Keyword] = {
-    "Date": "Date",
-    "Object": "object",
-    "String": "string",
-    "Number": "number",
-    "Boolean": "boolean",
+_BOOLEAN = Primitive(kind=Kind.BOOLEAN)
+_OBJECT: MapOf[Written] = MapOf(value=ANY)
+_MAPPED = {"opting_type_annotation": "in ?", "omitting_type_annotation": "in -?"}
+_KEYWORDS: Mapping[str, Written] = {
+    "string": STRING,
+    "number": NUMBER,
+    "boolean": _BOOLEAN,
+    "null": NULL,
+    "unknown": ANY,
+    "any": ANY,
+    "object": _OBJECT,
+    "undefined": UNDEFINED,
+    "void": UNDEFINED,
+    "never": NEVER,
+}
+GLOBAL: Mapping[str, Written] = {
+    "Date": Primitive(kind=Kind.STRING, format="date-time"),
+    "Object": _OBJECT,
+    "String": STRING,
+    "Number": NUMBER,
+    "Boolean": _BOOLEAN,
 }
 """Types that TypeScript declares itself and JSON has a form for."""
 _GLOBAL_OPAQUE = frozenset("""
@@ -75,14 +82,22 @@ class TypeReader:
         """Return the text of a node, and its place."""
         return Opaque(text=spelled(self.file, node), where=self.file.where(node))
 
-    def read(self, node: Node, depth: int = 0) -> TsType:
-        """Read a type expression."""
-        return TsOpaque(opaque=self.opaque(node)) if depth > MAX_DEPTH else self._plain(node, depth)
+    def unread(self, node: Node) -> Expression:
+        """Return a type that cannot be read any further, such as a conditional one, as its text."""
+        return self._expression("", node)
 
-    def _plain(self, node: Node, depth: int) -> TsType:
+    def _expression(self, operator: str, node: Node, *operands: Written) -> Expression:
+        opaque = self.opaque(node)
+        return Expression(operator=operator or opaque.text, operands=operands, opaque=opaque)
+
+    def read(self, node: Node, depth: int = 0) -> Written:
+        """Read a type expression."""
+        return self.unread(node) if depth > MAX_DEPTH else self._plain(node, depth)
+
+    def _plain(self, node: Node, depth: int) -> Written:
         match node.type:
             case "predefined_type" if (keyword := _KEYWORDS.get(self.file.text(node))) is not None:
-                return TsKeyword(name=keyword)
+                return keyword
             case "type_identifier":
                 return self._reference(node)
             case "literal_type":
@@ -90,17 +105,16 @@ class TypeReader:
             case "parenthesized_type" | "readonly_type" | "array_type":
                 return self._wrapped(node, depth)
             case "union_type":
-                members = self._flat(node, depth)
-                return members[0] if len(members) == 1 else TsUnion(members=members)
+                return union_of(self._flat(node, depth))
             case "intersection_type":
                 members = self._flat(node, depth)
-                return members[0] if len(members) == 1 else TsIntersection(members=members)
+                return members[0] if len(members) == 1 else AllOf(members=members)
             case "object_type":
                 return self._mapped(node, depth) or self.read_object(node, depth)
             case _:
                 return self._computed(node, depth)
 
-    def _computed(self, node: Node, depth: int) -> TsType:
+    def _computed(self, node: Node, depth: int) -> Written:
         """Read a type that is made of others by more than listing them."""
         match node.type:
             case "generic_type":
@@ -114,29 +128,35 @@ class TypeReader:
             case "tuple_type":
                 return self._tuple(node, depth)
             case "template_literal_type":
-                return TsOpaque(opaque=self.opaque(node), kind=Kind.STRING)
+                return self.unread(node)
             case _:
-                return TsOpaque(opaque=self.opaque(node))
+                return self.unread(node)
 
-    def read_object(self, node: Node, depth: int = 0) -> TsObject:
+    def read_object(self, node: Node, depth: int = 0) -> Body:
         """Read the body of an interface or an inline object."""
-        members: dict[str, TsMember] = {}
+        members: dict[str, Member] = {}
         index, index_span, opaque = None, None, None
         for child in significant(node):
             if child.type in ("property_signature", "method_signature"):
                 member = self._member(child, depth)
-                first = member if member is None else members.setdefault(member.name, member)
+                first = member if member is None else members.setdefault(member.wire_name, member)
                 # A method may be overloaded, and an accessor is there to read and to write.
                 if member is not None and first is not member and child.type == "property_signature":
-                    self.file.error(child, f"member '{member.name}' is declared twice")
+                    self.file.error(child, f"member '{member.wire_name}' is declared twice")
             elif child.type == "index_signature" and index is None:
                 index, opaque = self._index(child, depth)
                 index_span = (child.start_byte, child.end_byte)
             else:
                 not_read(self.file, child)
-        return TsObject(members=tuple(members.values()), index=index, index_span=index_span, opaque=opaque)
+        return Body(
+            properties=tuple(members.values()),
+            extra=ANY if index is None else index,
+            indexed=index is not None,
+            index_span=index_span,
+            opaque=opaque,
+        )
 
-    def _member(self, node: Node, depth: int) -> TsMember | None:
+    def _member(self, node: Node, depth: int) -> Member | None:
         name_node, annotation = node.child_by_field_name("name"), node.child_by_field_name("type")
         name = None if name_node is None else self._member_name(name_node)
         if name is None:
@@ -147,10 +167,11 @@ class TypeReader:
             return None
         doc = self.file.doc(node, plain_comments=True)
         whole = written or node
-        return TsMember(
-            name=name,
-            optional=any(child.type == "?" for child in node.children),
-            type=TsOpaque(opaque=self.opaque(node)) if written is None else self.read(written, depth + 1),
+        return Member(
+            wire_name=name,
+            required=all(child.type != "?" for child in node.children),
+            type=self.unread(node) if written is None else self.read(written, depth + 1),
+            deprecated="deprecated" in doc.tags,
             tags=doc.tags,
             doc=doc.text,
             where=self.file.where(node),
@@ -174,7 +195,7 @@ class TypeReader:
         not_read(self.file, node, " as the name of a member")
         return None
 
-    def _index(self, node: Node, depth: int) -> tuple[TsType | None, Opaque | None]:
+    def _index(self, node: Node, depth: int) -> tuple[Written | None, Opaque | None]:
         """Read `[key: string]: T`; the type of keys of another kind says nothing about all members."""
         key, annotation = node.child_by_field_name("index_type"), node.child_by_field_name("type")
         written = None if annotation is None else self._only(annotation)
@@ -187,7 +208,7 @@ class TypeReader:
             self._reference(key)
         return self.read(written, depth + 1), self.opaque(node) if self.file.text(key) != "string" else None
 
-    def _mapped(self, node: Node, depth: int) -> TsType | None:
+    def _mapped(self, node: Node, depth: int) -> Written | None:
         """Read `{ [K in Keys]: T }`, or return None if the object is none."""
         children = list(significant(node))
         clause = children[0].named_child(0) if len(children) == 1 and children[0].type == "index_signature" else None
@@ -197,34 +218,25 @@ class TypeReader:
         name, keys = clause.child_by_field_name("name"), clause.child_by_field_name("type")
         written = None if annotation is None else self._only(annotation, ("?:", "-?:", "+?:"))
         if name is None or keys is None or written is None or clause.child_by_field_name("alias") is not None:
-            return TsOpaque(opaque=self.opaque(node), kind=Kind.ANY)
+            return self.unread(node)
         parameter = self.file.text(name)
         read_keys = self.read(keys, depth + 1)
         outer, self.parameters = self.parameters, self.parameters | {parameter}
         value = self.read(written, depth + 1)
         self.parameters = outer
-        return TsMapped(
-            parameter=parameter,
-            keys=read_keys,
-            value=value,
-            optional=(
-                {"opting_type_annotation": True, "omitting_type_annotation": False}.get(annotation.type)
-                if annotation is not None
-                else None
-            ),
-            opaque=self.opaque(node),
-        )
+        operator = _MAPPED.get(annotation.type, "in") if annotation is not None else "in"
+        return self._expression(operator, node, Ref(name=parameter), read_keys, value)
 
-    def _wrapped(self, node: Node, depth: int) -> TsType:
+    def _wrapped(self, node: Node, depth: int) -> Written:
         written = self._only(node, {"readonly"})
         if written is None:
-            return TsOpaque(opaque=self.opaque(node))
+            return self.unread(node)
         item = self.read(written, depth + 1)
-        return TsArray(item=item) if node.type == "array_type" else item
+        return ListOf(item=item) if node.type == "array_type" else item
 
-    def _flat(self, node: Node, depth: int) -> tuple[TsType, ...]:
+    def _flat(self, node: Node, depth: int) -> tuple[Written, ...]:
         """Read the members of a union or an intersection, which the tree nests to the left as deep as they are many."""
-        members: list[TsType] = []
+        members: list[Written] = []
         pending = [node]
         while pending:
             part = pending.pop()
@@ -232,78 +244,76 @@ class TypeReader:
                 pending.extend(reversed(list(significant(part))))
                 continue
             member = self.read(part, depth + 1)
-            same = TsUnion if node.type == "union_type" else TsIntersection
+            same = Union if node.type == "union_type" else AllOf
             members.extend(member.members if isinstance(member, same) else (member,))
         return tuple(members)
 
-    def _literal(self, node: Node) -> TsType:
+    def _literal(self, node: Node) -> Written:
         child = node.children[0]
         if child.type in ("null", "undefined"):
-            return TsKeyword(name="null" if child.type == "null" else "undefined")
+            return _KEYWORDS[child.type]
         value = read_literal(self.file, child)
-        return TsOpaque(opaque=self.opaque(node)) if value is None else TsLiteral(value=value)
+        return self.unread(node) if value is None else Literal(values=(value,))
 
-    def _tuple(self, node: Node, depth: int) -> TsType:
+    def _tuple(self, node: Node, depth: int) -> Written:
         items = list(significant(node))
         plain = all(not item.type.endswith(("_parameter", "optional_type", "rest_type")) for item in items)
-        read = tuple(self.read(item, depth + 1) for item in items) if plain else ()
-        item = TsUnion(members=read) if len(read) > 1 else next(iter(read), TsKeyword(name="unknown"))
-        return TsArray(item=item, opaque=self.opaque(node))
+        read = [self.read(item, depth + 1) for item in items] if plain else []
+        return ListOf(item=union_of(read) if read else ANY, opaque=self.opaque(node))
 
-    def _generic(self, node: Node, depth: int) -> TsType:
+    def _generic(self, node: Node, depth: int) -> Written:
         """Read `Array<T>`, `Record<string, T>`, and references with arguments."""
         name_node = node.child_by_field_name("name")
         arguments_node = node.child_by_field_name("type_arguments")
         written = [] if arguments_node is None else list(significant(arguments_node))
         arguments = tuple(self.read(argument, depth + 1) for argument in written)
         if name_node is None or name_node.type != "type_identifier":
-            return TsOpaque(opaque=self.opaque(node))
+            return self.unread(node)
         name = self.file.text(name_node)
         if name in ("Array", "ReadonlyArray") and len(arguments) == 1:
-            return TsArray(item=arguments[0])
-        if name == "Record" and len(arguments) == 2 and arguments[0] == TsKeyword(name="string"):
-            return TsObject(members=(), index=arguments[1])
+            return ListOf(item=arguments[0])
+        if name == "Record" and len(arguments) == 2 and arguments[0] == STRING:
+            return Body(extra=arguments[1], indexed=True)
         if name in _GLOBAL_OPAQUE:
-            return TsOpaque(opaque=self.opaque(node))
+            return self.unread(node)
         if name not in UTILITIES:
             self.types_used.append((read_identifier(self.file, name_node), name_node))
-        return TsReference(name=name, arguments=arguments, opaque=self.opaque(node))
+        return self._expression(name, node, *arguments)
 
-    def _typeof(self, node: Node) -> TsType:
+    def _typeof(self, node: Node) -> Written:
         names = list(significant(node, {"typeof"}))
         if len(names) != 1 or names[0].type != "identifier":
-            return TsOpaque(opaque=self.opaque(node))
+            return self.unread(node)
         name = read_identifier(self.file, names[0])
         self.constants_used.append((name, names[0]))
-        return TsTypeof(constant=name) if name in self._constants else TsOpaque(opaque=self.opaque(node))
+        return Literal(values=(self._constants[name],)) if name in self._constants else self.unread(node)
 
-    def _keyof(self, node: Node, depth: int) -> TsType:
+    def _keyof(self, node: Node, depth: int) -> Written:
         written = self._only(node, {"keyof"})
         if written is None or written.type == "type_query":
-            return TsOpaque(opaque=self.opaque(node), kind=Kind.STRING)
-        return TsKeyof(type=self.read(written, depth + 1), opaque=self.opaque(node))
+            return self.unread(node)
+        return self._expression(KEYOF, node, self.read(written, depth + 1))
 
-    def _indexed(self, node: Node, depth: int) -> TsType:
+    def _indexed(self, node: Node, depth: int) -> Written:
         parts = list(significant(node))
         if len(parts) != 2 or parts[0].type == "type_query":
-            return TsOpaque(opaque=self.opaque(node))
-        type_, index = (self.read(part, depth + 1) for part in parts)
-        return TsIndexed(type=type_, index=index, opaque=self.opaque(node))
+            return self.unread(node)
+        return self._expression(INDEXED, node, *(self.read(part, depth + 1) for part in parts))
 
-    def _reference(self, node: Node) -> TsType:
+    def _reference(self, node: Node) -> Written:
         name = read_identifier(self.file, node)
         if name in self.parameters:
-            return TsReference(name=name)
+            return Ref(name=name)
         if name in self._shared:
-            return TsReference(name=self._shared[name])
+            return Ref(name=self._shared[name])
         if name in self._imported:
-            return TsOpaque(opaque=self.opaque(node))
+            return self.unread(node)
         self.types_used.append((name, node))
-        return TsReference(name=name)
+        return Ref(name=name)
 
     def unknown_names(self, declared: Mapping[str, object]) -> Iterator[tuple[str, Node]]:
         """Iterate over the names of types that are used, not declared, and not TypeScript's own."""
-        known = {*declared, *_GLOBAL, *_GLOBAL_OPAQUE}
+        known = {*declared, *GLOBAL, *_GLOBAL_OPAQUE}
         return ((name, node) for name, node in self.types_used if name not in known)
 
     def _only(self, node: Node, tokens: Iterable[str] = ()) -> Node | None:
@@ -317,8 +327,3 @@ UTILITIES = frozenset(
     "ConstructorParameters InstanceType Uppercase Lowercase Capitalize Uncapitalize ThisType NoInfer".split()
 )
 """The generic types that TypeScript declares itself."""
-
-
-def global_type(name: str) -> Keyword | None:
-    """Return the keyword that says the same as a type of TypeScript's own, or None if JSON has no form for it."""
-    return _GLOBAL.get(name)

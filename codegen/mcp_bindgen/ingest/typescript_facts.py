@@ -13,7 +13,7 @@ from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript import read_placed
 from mcp_bindgen.ingest.typescript_source import one_line
 from mcp_bindgen.ingest.typescript_tags import fact_tags, parse_doc
-from mcp_bindgen.ingest.typescript_types import Span, Tags, TsDeclaration, TsMember, TsObject, TypeScriptDocument
+from mcp_bindgen.ingest.typescript_types import Body, Member, Span, Tags, TsDeclaration, TypeScriptDocument
 
 
 def facts_from_document(document: TypeScriptDocument, text: str) -> dict[str, object]:
@@ -31,7 +31,7 @@ def _declaration_facts(declaration: TsDeclaration, data: bytes) -> dict[str, obj
     facts: dict[str, object] = {"name": declaration.name, "kind": declaration.kind}
     if declaration.parameters_span is not None:
         facts["parameters"] = _spelling(declaration.parameters_span, data)
-    if declaration.kind == "interface" and isinstance(declaration.body, TsObject):
+    if declaration.kind == "interface" and isinstance(declaration.body, Body):
         facts["extends"] = [_spelling(base.span, data) for base in declaration.extends]
         facts["members"] = _member_facts(declaration.body, data)
     else:
@@ -39,16 +39,16 @@ def _declaration_facts(declaration: TsDeclaration, data: bytes) -> dict[str, obj
     return facts | _tag_facts(declaration.tags)
 
 
-def _member_facts(body: TsObject, data: bytes) -> list[dict[str, object]]:
+def _member_facts(body: Body, data: bytes) -> list[dict[str, object]]:
     """Return the members in source order, the index signature where it was written."""
-    entries = [(member.span, _one_member(member, data)) for member in body.members]
+    entries = [(member.span, _one_member(member, data)) for member in body.properties]
     if body.index_span is not None:
         entries.append((body.index_span, {"index": _spelling(body.index_span, data)}))
     return [facts for _, facts in sorted(entries, key=lambda entry: entry[0])]
 
 
-def _one_member(member: TsMember, data: bytes) -> dict[str, object]:
-    facts: dict[str, object] = {"name": member.name, "optional": member.optional}
+def _one_member(member: Member, data: bytes) -> dict[str, object]:
+    facts: dict[str, object] = {"name": member.wire_name, "optional": not member.required}
     return facts | {"type": _spelling(member.span, data)} | _tag_facts(member.tags)
 
 

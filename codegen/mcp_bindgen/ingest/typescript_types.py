@@ -1,180 +1,141 @@
-"""What a schema.ts says: type expressions, declarations and constants, as written and not yet resolved."""
+"""What a schema.ts says: its declarations and constants, with types as written and not yet resolved.
 
-from collections.abc import Mapping
+Types are those of the IR, as in a schema.json. What only TypeScript has is an `Expression`, which `merge.evaluate`
+computes; the kind of a number is one of them, since it depends on what the schema.json says.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal as OneOf
+from typing import TypeAlias
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ir.nodes import Kind, Opaque
+from mcp_bindgen.ir.nodes import (
+    AllOf,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Primitive,
+    Ref,
+    Type,
+    Union,
+)
 
 Constant: TypeAlias = str | int | float | bool
 Tags: TypeAlias = Mapping[str, str | bool]
-Keyword: TypeAlias = Literal[
-    "string", "number", "boolean", "null", "unknown", "any", "object", "undefined", "never", "Date"
-]
-
 Span: TypeAlias = tuple[int, int]
 """Where something is written: first byte and end, counted in the UTF-8 form of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TsKeyword:
-    """A type that TypeScript itself names; a `Date` becomes a string when it is written as JSON."""
+class Expression(Type):
+    """A type that TypeScript computes: an operator or the name of a generic type, and what it is applied to.
 
-    name: Keyword
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsReference:
-    """A type that has a name, declared in this file, or one of TypeScript's own if it takes arguments: `Omit<A, "b">`.
-
-    `opaque` is the text of one with arguments.
+    The operators are `KEYOF`, `INDEXED` (of a type and its index) and those of `MAPPED` (of a parameter, its values and
+    a type). Without operands it is `NUMBER`, `UNDEFINED`, or the text of a type that cannot be read any further.
     """
 
-    name: str
-    arguments: "tuple[TsType, ...]" = ()
-    opaque: Opaque | None = field(default=None, compare=False)
+    operator: str
+    operands: "tuple[Written, ...]" = ()
+
+
+KEYOF, INDEXED = "keyof", "[]"
+MAPPED: Mapping[str, bool | None] = {"in": None, "in ?": True, "in -?": False}
+"""The operators of `{ [K in Keys]: T }`, and whether its members are optional; None keeps what `Keys` says of them."""
+NUMBER, UNDEFINED = Expression(operator="number"), Expression(operator="undefined")
+NEVER = Primitive(kind=Kind.NEVER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TsTypeof:
-    """The type of a constant (`typeof PARSE_ERROR`): the constant's value, looked up later."""
+class Member(Field["Written"]):
+    """One property of an interface or of an inline object; `span` is that of its type."""
 
-    constant: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsLiteral:
-    """A type with one value. Compare the class of the value too: in Python, 1 equals True and 1.0."""
-
-    value: Constant
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsArray:
-    """`T[]` or `Array<T>`; a tuple is one of any of its items, and its text says the rest."""
-
-    item: "TsType"
-    opaque: Opaque | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsUnion:
-    """`A | B`, two members or more, in order; a union inside it is part of it."""
-
-    members: tuple["TsType", ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsIntersection:
-    """`A & B`, two members or more, in order; an intersection inside it is part of it."""
-
-    members: tuple["TsType", ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsObject:
-    """The body of an interface, an inline object, or `Record<string, T>`; its text says what is not in the members."""
-
-    members: tuple["TsMember", ...]
-    index: "TsType | None" = None
-    """T of `[key: string]: T`."""
-    index_span: Span | None = field(default=None, compare=False)
-    """The index signature as a whole; None for a `Record`."""
-    opaque: Opaque | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsMember:
-    """One property of an interface or of an inline object."""
-
-    name: str
-    optional: bool
-    type: "TsType"
     tags: Tags = field(default_factory=dict[str, str | bool], hash=False)
-    doc: str = ""
     where: Location = field(compare=False)
     span: Span = field(compare=False)
-    """The type alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TsKeyof:
-    """`keyof T`."""
+class Body(Object["Written"]):
+    """The body of an interface, an inline object, or `Record<string, T>`; `extra` is the T of `[key: string]: T`.
 
-    type: "TsType"
-    opaque: Opaque = field(compare=False)
+    `index_span` is where the index signature is written; None for a `Record`.
+    """
 
+    properties: tuple[Member, ...] = ()
+    index_span: Span | None = field(default=None, compare=False)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsIndexed:
-    """`T["name"]` or `T[number]`."""
-
-    type: "TsType"
-    index: "TsType"
-    opaque: Opaque = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsMapped:
-    """`{ [K in Keys]: T }`; `optional` is None where the members keep what `Keys` says of them."""
-
-    parameter: str
-    keys: "TsType"
-    value: "TsType"
-    optional: bool | None
-    opaque: Opaque = field(compare=False)
+    @property
+    def index(self) -> "Written | None":
+        """The type of undeclared properties, if it is stated."""
+        return self.extra if self.indexed else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TsOpaque:
-    """A type that cannot be read any further, such as a conditional one: its text, and what kind of value it takes."""
+Written: TypeAlias = (
+    Primitive
+    | Literal
+    | Ref
+    | ListOf["Written"]
+    | MapOf["Written"]
+    | Union["Written"]
+    | AllOf["Written"]
+    | Body
+    | Expression
+)
+"""A type as TypeScript writes it, closed."""
 
-    opaque: Opaque
-    kind: Kind = Kind.ANY
+
+def alternatives(type_: Written) -> tuple[Written, ...]:
+    """Return the members of a union, each constant by itself; any other type is the only one."""
+    members = type_.members if isinstance(type_, Union) else (type_,)
+    return tuple(each for one in members for each in (one.each() if isinstance(one, Literal) else (one,)))
 
 
-TsType: TypeAlias = (
-    TsKeyword
-    | TsReference
-    | TsTypeof
-    | TsLiteral
-    | TsArray
-    | TsUnion
-    | TsIntersection
-    | TsObject
-    | TsKeyof
-    | TsIndexed
-    | TsMapped
-    | TsOpaque
-)  # closed
+def union_of(members: Iterable[Written]) -> Written:
+    """Make a flat union, constants first, each member once."""
+    flat = dict.fromkeys(each for member in members for each in alternatives(member))
+    values = tuple(each.values[0] for each in flat if isinstance(each, Literal))
+    rest = [each for each in flat if not isinstance(each, Literal)]
+    found = (Literal(values=values), *rest) if values else tuple(rest)
+    return Union(members=found) if len(found) > 1 else next(iter(found), NEVER)
+
+
+def children(type_: Written) -> tuple[Written, ...]:
+    """Return the types that a type is made of."""
+    match type_:
+        case Primitive() | Literal() | Ref():
+            return ()
+        case Expression(operands=inner) | Union(members=inner) | AllOf(members=inner):
+            return inner
+        case ListOf(item=item) | MapOf(value=item):
+            return (item,)
+        case Body(properties=members, index=index):
+            return (*(member.type for member in members), *(() if index is None else (index,)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsExtends:
     """One base of an interface: a reference, perhaps with arguments, as in `Omit<Base, "a" | "b">`."""
 
-    type: TsType
+    type: Written
     span: Span = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TsParameter:
-    """A type parameter of a generic declaration; `default` is what it is where nothing is given for it."""
-
-    name: str
-    default: TsType | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TsDeclaration:
-    """An interface, whose body is a `TsObject`, a type alias, or an enum, which is the union of its values."""
+    """An interface, whose body is a `Body`, a type alias, or an enum, which is the union of its values.
+
+    `parameters` are those of a generic type, each with its default.
+    """
 
     name: str
-    kind: Literal["interface", "type", "enum"]
-    parameters: tuple[TsParameter, ...] = ()
+    kind: OneOf["interface", "type", "enum"]
+    parameters: Mapping[str, Written | None] = field(default_factory=dict[str, Written | None], hash=False)
     extends: tuple[TsExtends, ...] = ()
-    body: TsType
+    body: Written
     tags: Tags = field(default_factory=dict[str, str | bool], hash=False)
     doc: str = ""
     where: Location = field(compare=False)

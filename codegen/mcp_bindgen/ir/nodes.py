@@ -14,6 +14,7 @@ from typing_extensions import TypeVar
 from mcp_bindgen.diagnostics import Location
 
 T_co = TypeVar("T_co", covariant=True, default="TypeRef")
+S_co = TypeVar("S_co", covariant=True, default="Shape")
 Scalar: TypeAlias = str | int | float | bool | None
 
 
@@ -124,6 +125,7 @@ class Base:
 
 
 ANY = Primitive(kind=Kind.ANY)
+_ANY: Any = ANY  # as the default of what is generic
 STRING = Primitive(kind=Kind.STRING)
 NULL = Primitive(kind=Kind.NULL)
 
@@ -191,22 +193,22 @@ TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf["TypeRef"] | MapOf["Type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllOf(Type):
+class AllOf(Type, Generic[S_co]):
     """A value of all of the types."""
 
-    members: "tuple[Shape, ...]"
+    members: tuple[S_co, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Object(Type):
+class Object(Type, Generic[S_co]):
     """An inline object type with declared properties; `extra` and `indexed` are those of a `Struct`.
 
     `label` names the union members that were chosen for it: `Result & (A | B)` has the forms A and B.
     """
 
-    properties: "tuple[Field[Shape], ...]"
+    properties: tuple[Field[S_co], ...]
     bases: tuple[Base, ...] = ()
-    extra: "Shape | None" = ANY
+    extra: S_co | None = field(default=_ANY)
     indexed: bool = field(default=False, compare=False)
     label: str = field(default="", compare=False)
 

@@ -267,7 +267,8 @@ class _Place:
             # Converters close each part of an intersection; taken at its word, the whole then has no value at all.
             if stated.keys() - flat.properties and (flat.extra is None or not is_any(flat.extra)):
                 opaque = both(opaque, Opaque(text=spell(AllOf(members=tuple(parts))), where=self._where))
-        made = Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra, opaque=opaque)
+        known = tuple(properties.values())
+        made: Object[Shape] = Object(properties=known, bases=tuple(bases), extra=extra, opaque=opaque)
         return self._object(made)
 
     def _both(self, first: Field[Shape] | None, second: Field[Shape]) -> Field[Shape]:

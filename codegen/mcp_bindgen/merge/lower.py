@@ -13,33 +13,29 @@ from typing import TypeVar
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
-from mcp_bindgen.ingest.typescript_expressions import global_type
+from mcp_bindgen.ingest.typescript_expressions import GLOBAL
 from mcp_bindgen.ingest.typescript_tags import keywords
 from mcp_bindgen.ingest.typescript_types import (
-    Constant,
+    INDEXED,
+    KEYOF,
+    MAPPED,
+    NUMBER,
+    UNDEFINED,
+    Body,
+    Expression,
+    Member,
     Tags,
-    TsArray,
     TsDeclaration,
     TsExtends,
-    TsIndexed,
-    TsIntersection,
-    TsKeyof,
-    TsKeyword,
-    TsLiteral,
-    TsMapped,
-    TsMember,
-    TsObject,
-    TsOpaque,
-    TsReference,
-    TsType,
-    TsTypeof,
-    TsUnion,
     TypeScriptDocument,
+    Written,
+    alternatives,
 )
 from mcp_bindgen.ir.names import pascal, unique
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
+    STRING,
     AllOf,
     Base,
     Field,
@@ -65,7 +61,6 @@ MAX_DEPTH = 40
 MAX_INSTANCES = 300
 """The maximum number of instances of generic types in one file; the rest is kept as text."""
 
-_UNDEFINED = TsKeyword(name="undefined")
 _LIST: type[ListOf[Shape]] = ListOf
 _Kind = TypeVar("_Kind", ListOf[Shape], Primitive)
 
@@ -97,7 +92,6 @@ class _Lowering:
         official: bool,
     ) -> None:
         self._document = document
-        self._constants: Mapping[str, Constant] = {**(base.constants if base else {}), **document.constants}
         self._hints = hints
         self._numbers = numbers
         self._official = official
@@ -105,15 +99,15 @@ class _Lowering:
         self._untagged_number = Kind.NUMBER if base else Kind.INTEGER
         self._evaluator = Evaluator((*(base.declarations if base else ()), *document.declarations))
         self._declared = self._evaluator.declared
-        self._instances: dict[TsReference, str] = {}
+        self._instances: dict[Ref | Expression, str] = {}
         self._where = Location(source=document.source)
         self._depth = 0
 
     def all(self) -> dict[str, Declaration]:
         found: dict[str, Declaration] = {}
         for ts in self._document.declarations:
-            if all(parameter.default is not None for parameter in ts.parameters):
-                found[ts.name] = self._declaration(self._evaluator.instance(TsReference(name=ts.name)))
+            if None not in ts.parameters.values():
+                found[ts.name] = self._declaration(self._evaluator.instance(Ref(name=ts.name)))
         while fresh := [(ref, name) for ref, name in self._instances.items() if name not in found]:
             for reference, name in fresh:
                 found[name] = self._declaration(replace(self._evaluator.instance(reference), name=name))
@@ -147,7 +141,8 @@ class _Lowering:
         if isinstance(body, MapOf) and body.value != ANY and not extends:
             return body
         rest = body.value if isinstance(body, MapOf) else ANY
-        own = body if isinstance(body, Object) else Object(properties=(), extra=rest, opaque=body.opaque)
+        of_map: Object[Shape] = Object(properties=(), extra=rest, opaque=body.opaque)
+        own = body if isinstance(body, Object) else of_map
         bases: list[Base] = []
         inherited: dict[str, Field[Shape]] = {}
         opaque, extra = own.opaque, own.extra
@@ -167,72 +162,78 @@ class _Lowering:
         whole = inherited | {property_.wire_name: property_ for property_ in own.properties}
         return replace(own, properties=tuple(whole.values()), bases=tuple(bases), extra=extra, opaque=opaque)
 
-    def _type(self, ts: TsType, hint: Shape | None, tags: Tags, in_value: bool = False) -> Shape:
+    def _type(self, ts: Written, hint: Shape | None, tags: Tags, in_value: bool = False) -> Shape:
         match ts:
-            case TsReference():
-                return self._reference(ts, hint, tags)
-            case TsLiteral(value=value):
-                return Literal(values=(value,))
-            case TsTypeof(constant=constant):
-                return Literal(values=(self._constants[constant],)) if constant in self._constants else ANY
-            case TsKeyword():
-                return self._keyword(ts, hint, tags, in_value)
-            case TsArray(item=item, opaque=opaque):
+            case Ref():
+                return self._reference(ts, ts.name, hint, tags)
+            case Primitive(kind=Kind.NEVER):
+                return never(self._where)
+            case Primitive(kind=Kind.STRING, format=""):
+                return replace(ts, format=str(tags.get("format", "")))
+            case Primitive() | Literal():
+                return ts
+            case MapOf():
+                return MapOf(value=ANY)
+            case ListOf(item=item, opaque=opaque):
                 array = next(self._hinted(_LIST, hint), None)
                 return ListOf(item=self._type(item, array.item if array else None, {}), opaque=opaque)
-            case TsObject():
+            case Body():
                 return with_opaque(self._object(ts, hint), ts.opaque)
-            case TsUnion(members=members):
-                return self._union(members, hint, tags)
-            case TsIntersection(members=members):
+            case Union():
+                return self._union(alternatives(ts), hint, tags)
+            case AllOf(members=members):
                 return AllOf(members=tuple(self._type(member, hint, {}) for member in members))
-            case TsOpaque(opaque=opaque, kind=kind):
-                return _hinted(Primitive(kind=kind, opaque=opaque), hint)
-            case TsKeyof(opaque=opaque) | TsIndexed(opaque=opaque) | TsMapped(opaque=opaque):
-                return self._computed(ts, opaque, hint, tags)
+            case Expression():
+                return self._expression(ts, hint, tags, in_value)
 
-    def _computed(self, ts: TsType, opaque: Opaque, hint: Shape | None, tags: Tags) -> Shape:
+    def _expression(self, ts: Expression, hint: Shape | None, tags: Tags, in_value: bool) -> Shape:
+        if ts == NUMBER:
+            return Primitive(kind=self._number(hint, tags, in_value))
+        if ts == UNDEFINED:
+            return never(self._where)
+        if ts.operands and ts.operator not in _COMPUTING:
+            return self._reference(ts, ts.operator, hint, tags)
+        return self._computed(ts, hint, tags)
+
+    def _computed(self, ts: Ref | Expression, hint: Shape | None, tags: Tags) -> Shape:
         """Lower what a type is computed to; the text of the type where that is not known."""
         found = self._evaluator.evaluate(ts) if self._depth < MAX_DEPTH else None
-        if found is None:
-            kind = Kind.STRING if isinstance(ts, TsKeyof) else Kind.ANY
-            return _hinted(Primitive(kind=kind, opaque=opaque), hint)
+        if found is None or found is ts:
+            return _hinted(ts, self._where, hint)
         self._depth += 1
         lowered = self._type(found, hint, tags)
         self._depth -= 1
         return lowered
 
-    def _reference(self, ts: TsReference, hint: Shape | None, tags: Tags) -> Shape:
-        opaque = ts.opaque or Opaque(text=ts.name, where=self._where)
-        declaration = self._declared.get(ts.name)
+    def _reference(self, ts: Ref | Expression, name: str, hint: Shape | None, tags: Tags) -> Shape:
+        declaration = self._declared.get(name)
         if declaration is not None:
-            if not ts.arguments and all(parameter.default is not None for parameter in declaration.parameters):
-                return Ref(name=ts.name)
-            name = self._instance(ts)
-            return Ref(name=name) if name else _hinted(Primitive(kind=Kind.ANY, opaque=opaque), hint)
-        if ts.name in ("Omit", "Pick") and (chosen := self._chosen(ts)):
+            if isinstance(ts, Ref) and None not in declaration.parameters.values():
+                return ts
+            instance = self._instance(ts)
+            return Ref(name=instance) if instance else _hinted(ts, self._where, hint)
+        if name in ("Omit", "Pick") and isinstance(ts, Expression) and (chosen := self._chosen(ts)):
             return chosen
-        keyword = global_type(ts.name)
-        if keyword is not None:
-            return self._type(TsKeyword(name=keyword), hint, tags)
-        return self._computed(ts, opaque, hint, tags)
+        if name in GLOBAL:
+            return self._type(GLOBAL[name], hint, tags)
+        return self._computed(ts, hint, tags)
 
-    def _chosen(self, ts: TsReference) -> Shape | None:
+    def _chosen(self, ts: Expression) -> Shape | None:
         """Return an object that takes some properties of a named one, and inherits them."""
-        whole, keys = ts.arguments if len(ts.arguments) == 2 else (None, None)
-        if not isinstance(whole, TsReference) or keys is None or whole.name not in self._declared:
+        whole, keys = ts.operands if len(ts.operands) == 2 else (None, None)
+        if not isinstance(whole, Ref | Expression) or keys is None:
             return None
-        base, names = self._reference(whole, None, {}), self._evaluator.keys(keys)
+        base, names = self._type(whole, None, {}), self._evaluator.keys(keys)
         if not isinstance(base, Ref) or names is None:
             return None
         found = self._evaluator.object_of(whole)
-        if ts.name == "Pick" and found is None:
+        if ts.operator == "Pick" and found is None:
             return None
-        known = [member.name for member in found.members] if found else []
-        omitted = names if ts.name == "Omit" else [name for name in known if name not in names]
+        known = [member.wire_name for member in found.properties] if found else []
+        omitted = names if ts.operator == "Omit" else [name for name in known if name not in names]
         return Object(properties=(), bases=(Base(name=base.name, omitted=tuple(omitted)),))
 
-    def _instance(self, ts: TsReference) -> str | None:
+    def _instance(self, ts: Ref | Expression) -> str | None:
         """Return the name of a generic type with its arguments: ``Page`` of ``Tool`` is ``PageTool``."""
         if size(ts) > MAX_SIZE:
             return None
@@ -242,26 +243,6 @@ class _Lowering:
                 return None
             self._instances[ts] = unique(pascal(text), {*self._declared, *self._instances.values()})
         return self._instances[ts]
-
-    def _keyword(self, ts: TsKeyword, hint: Shape | None, tags: Tags, in_value: bool) -> Shape:
-        match ts.name:
-            case "unknown" | "any":
-                return ANY
-            case "null":
-                return NULL
-            case "undefined" | "never":
-                return never(self._where)
-            case "Date":
-                return Primitive(kind=Kind.STRING, format="date-time")
-            case "object":
-                return MapOf(value=ANY)
-            case "number":
-                kind = self._number(hint, tags, in_value)
-            case "string":
-                kind = Kind.STRING
-            case "boolean":
-                kind = Kind.BOOLEAN
-        return Primitive(kind=kind, format=str(tags.get("format", "")) if kind is Kind.STRING else "")
 
     def _number(self, hint: Shape | None, tags: Tags, in_value: bool) -> Kind:
         tagged = tags.get("TJS-type")
@@ -281,76 +262,81 @@ class _Lowering:
         members = resolved.members if isinstance(resolved, Union) else (resolved,)
         return (member for member in members if isinstance(member, kind))
 
-    def _object(self, ts: TsObject, hint: Shape | None) -> Shape:
+    def _object(self, ts: Body, hint: Shape | None) -> Shape:
         flat = flatten(hint, self._hints) if hint else None
-        extra_hint = flat.extra if flat else None
-        extra = self._type(ts.index, extra_hint, {}) if ts.index else ANY
+        extra = self._type(ts.index, flat.extra if flat else None, {}) if ts.index else ANY
         is_closed = is_never(extra)
-        if not ts.members and not is_closed:
+        if not ts.properties and not is_closed:
             return MapOf(value=extra)
         known: Mapping[str, Field[Shape]] = flat.properties if flat else {}
-        properties = tuple(self._member(member, known.get(member.name)) for member in ts.members)
-        return Object(properties=properties, extra=None if is_closed else extra, indexed=ts.index is not None)
+        properties = tuple(self._member(member, known.get(member.wire_name)) for member in ts.properties)
+        return Object(properties=properties, extra=None if is_closed else extra, indexed=ts.indexed)
 
-    def _member(self, ts: TsMember, hint: Field[Shape] | None) -> Field[Shape]:
-        parts = ts.type.members if isinstance(ts.type, TsUnion) else ()
+    def _member(self, ts: Member, hint: Field[Shape] | None) -> Field[Shape]:
         outer = self._place
-        self._place = (*outer[0], ts.name), ts.where
+        self._place = (*outer[0], ts.wire_name), ts.where
         type_ = self._tagged(self._type(ts.type, hint.type if hint else None, ts.tags), ts.tags)
         self._place = outer
+        may_be_absent = isinstance(ts.type, Union) and UNDEFINED in ts.type.members
         return Field(
-            wire_name=ts.name,
+            wire_name=ts.wire_name,
             type=type_,
-            required=not ts.optional and _UNDEFINED not in parts,
+            required=ts.required and not may_be_absent,
             doc=ts.doc or (hint.doc if hint else ""),
-            deprecated="deprecated" in ts.tags,
+            deprecated=ts.deprecated,
             default=hint.default if hint else "",
         )
 
-    def _union(self, members: tuple[TsType, ...], hint: Shape | None, tags: Tags) -> Shape:
-        members = tuple(member for member in members if member != _UNDEFINED) or members
-        literals = tuple(member.value for member in members if isinstance(member, TsLiteral))
-        rest = [member for member in members if not isinstance(member, TsLiteral)]
+    def _union(self, members: tuple[Written, ...], hint: Shape | None, tags: Tags) -> Shape:
+        members = tuple(member for member in members if member != UNDEFINED) or members
+        literals = tuple(member.values[0] for member in members if isinstance(member, Literal))
+        rest = [member for member in members if not isinstance(member, Literal)]
         if not rest:
             return Literal(values=literals)
         known = tuple(value for value in literals if isinstance(value, str))
-        if rest == [TsKeyword(name="string")] and len(known) == len(literals):
-            text = self._type(rest[0], hint, tags)
-            return replace(text if isinstance(text, Primitive) else Primitive(kind=Kind.STRING), known=known)
-        in_value = TsKeyword(name="boolean") in rest
+        if rest == [STRING] and len(known) == len(literals):
+            text = self._type(STRING, hint, tags)
+            return replace(text if isinstance(text, Primitive) else STRING, known=known)
+        in_value = _BOOLEAN in rest
         lowered = [self._type(member, hint, tags, in_value) for member in rest]
         return any_of([Literal(values=literals), *lowered] if literals else lowered)
 
 
+_BOOLEAN = Primitive(kind=Kind.BOOLEAN)
+_COMPUTING = frozenset((KEYOF, INDEXED, *MAPPED))
 MAX_SIZE = 200
 """How many types a generic type and its arguments may be made of."""
 MAX_TEXT = 120
 """How long the text of a generic type with its arguments may be; the name of what is made of it is as long."""
 
 
-def _hinted(opaque: Primitive, hint: Shape | None) -> Shape:
-    """Return what the JSON Schema says in place of a type that cannot be read, if it says anything."""
-    return opaque if hint is None or is_any(hint) else hint
+def _hinted(ts: Ref | Expression, where: Location, hint: Shape | None) -> Shape:
+    """Return what the JSON Schema says in place of a type that cannot be read, if it says anything, else its text."""
+    if hint is not None and not is_any(hint):
+        return hint
+    name = ts.name if isinstance(ts, Ref) else ts.operator
+    kind = Kind.STRING if name.startswith((KEYOF, "`")) else Kind.ANY
+    return Primitive(kind=kind, opaque=ts.opaque or Opaque(text=name, where=where))
 
 
-def _text(ts: TsType) -> str:
+def _text(ts: Written) -> str:
     """Spell a reference and its arguments; what has no name of its own gives its text, or its kind."""
     match ts:
-        case TsReference(name=name, arguments=arguments):
-            return " ".join([name, *map(_text, arguments)])
-        case TsKeyword(name=keyword):
-            return keyword
-        case TsLiteral(value=value):
-            return str(value)
-        case TsTypeof(constant=constant):
-            return constant
-        case TsArray(item=item):
-            return f"{_text(item)} Array"
-        case TsUnion(members=members):
-            return " Or ".join(map(_text, members))
-        case TsIntersection(members=members):
-            return " And ".join(map(_text, members))
-        case TsObject():
-            return "Object"
-        case TsOpaque(opaque=opaque) | TsKeyof(opaque=opaque) | TsIndexed(opaque=opaque) | TsMapped(opaque=opaque):
+        case Ref(name=name):
+            return name
+        case Expression(operator=operator, opaque=opaque) if operator in _COMPUTING and opaque:
             return opaque.text
+        case Expression(operator=name, operands=operands):
+            return " ".join([name, *map(_text, operands)])
+        case Primitive(kind=kind, format=format_):
+            return format_ or ("unknown" if kind is Kind.ANY else kind)
+        case Literal(values=values):
+            return " Or ".join(map(str, values))
+        case ListOf(item=item):
+            return f"{_text(item)} Array"
+        case Union(members=members):
+            return " Or ".join(map(_text, members))
+        case AllOf(members=members):
+            return " And ".join(map(_text, members))
+        case MapOf() | Body():
+            return "Object"
