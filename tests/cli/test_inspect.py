@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import pytest
 
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.live import inspected, target
-from mcp_bindgen.live.arguments import parse_arguments
+from mcp_bindgen.live import target
+from mcp_bindgen.live.inspecting import inspected
+from mcp_bindgen.live.inspecting.arguments import parse_arguments
 from mcp_bindgen.live.mask import Mask
 from mcp_bindgen.tool_clients.listing import spell_arguments
 from support import answering
 from support.command import Cli
 from support.programs import quick_python
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SUM = ("--", sys.executable, str(EXAMPLES / "sum_server.py"))
 ERAS = ("--", sys.executable, EXAMPLES / "eras_server.py")
 pytestmark = pytest.mark.usefixtures("servers_are_forks")
@@ -245,7 +245,7 @@ class TestBadInput:
 def url() -> Generator[str]:
     """Serve over HTTP for as long as the tests of this file run."""
     command = (quick_python(), "-m", "tools.http_served", SECRET)
-    with subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=EXAMPLES.parent / "tests", stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()

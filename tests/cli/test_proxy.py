@@ -18,7 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_bindgen.live.pump import MAX_AHEAD
+from mcp_bindgen.live.relaying.pump import MAX_AHEAD
 from observe.faults import CLIENT, FAULTS, SERVER, Fault, call, result
 from support.command import Cli
 from support.programs import quick_python

@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_bindgen.live import http_proxy
-from mcp_bindgen.live.http_proxy import UrlRelay, read_events, read_whole
+from mcp_bindgen.live.relaying import http_proxy
+from mcp_bindgen.live.relaying.http_proxy import UrlRelay, read_events, read_whole
 from support.http import served
 
 LIMIT = 10_000

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_bindgen.live.reloading import Memory
+from mcp_bindgen.live.reloading.restarting import Memory
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.transports.stdio import connect_stdio

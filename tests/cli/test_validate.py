@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.live.logs import MAX_LINE, Logged, read_log
+from mcp_bindgen.live.recording.logs import MAX_LINE, Logged, read_log
 from support.command import Cli
 from support.programs import quick_python
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mcp_bindgen.live.record import Recorder
+from mcp_bindgen.live.recording.record import Recorder
 from mcp_bindings import App, Context
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.settings import ClientOptions

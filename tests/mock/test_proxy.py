@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.live.http_proxy import UrlRelay
-from mcp_bindgen.live.record import Recorder
+from mcp_bindgen.live.recording.record import Recorder
+from mcp_bindgen.live.relaying.http_proxy import UrlRelay
 from mcp_bindgen.mock import serve
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.core.transports.http import connect_http

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.live import readings
+from mcp_bindgen.live.recording import readings
 from mcp_bindings import v2025_11_25
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.observe import ends, known, observer

@@ -15,8 +15,8 @@ import pytest
 
 from mcp_bindgen.live.bindings import packages_of
 from mcp_bindgen.live.bindings import revisions as released
-from mcp_bindgen.live.http_proxy import UrlRelay
-from mcp_bindgen.live.readings import Reader
+from mcp_bindgen.live.recording.readings import Reader
+from mcp_bindgen.live.relaying.http_proxy import UrlRelay
 from mcp_bindings import App, CallOptions, Client, RequestTimeout, asgi_app, connect_http
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.observe.observer import Finding, Observer

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindgen.live.bindings import packages_of
 from mcp_bindgen.live.bindings import revisions as released
-from mcp_bindgen.live.readings import Reader
+from mcp_bindgen.live.recording.readings import Reader
 from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.observe.observer import Observer

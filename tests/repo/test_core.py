@@ -2,9 +2,7 @@
 
 import ast
 import asyncio
-import io
 import sys
-import tokenize
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -17,6 +15,7 @@ import pytest
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.core.transports.http import asgi_app
 from mcp_runtime.memory import connect_memory
+from support.code_lines import code_lines
 from support.http import RawClient, call
 from support.http_modern import called, modern_client
 from support.imports import import_graph
@@ -54,21 +53,6 @@ INTRODUCED: Final = (
 
 def core() -> list[Path]:
     return [path for path in sorted(CORE.rglob("*.py")) if path.name != "__init__.py"]
-
-
-def code_lines(path: Path) -> int:
-    """Return how many lines of a file are code: no docstrings, comments or blank lines."""
-    text = path.read_text("utf-8")
-    documented = {
-        line
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-    layout = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    spoken = {line for token in tokens if token.type not in layout for line in range(token.start[0], token.end[0] + 1)}
-    return len(spoken - documented)
 
 
 def test_it_has_few_files() -> None:

@@ -13,7 +13,7 @@ import mcp_bindgen
 import mcp_runtime
 from mcp_bindgen.check.arguments import Arguments, Validator
 from mcp_bindgen.diagnostics import InputError, Location
-from mcp_bindgen.live.arguments import parse_arguments
+from mcp_bindgen.live.inspecting.arguments import parse_arguments
 from mcp_bindgen.mock.lock import Answers
 from mcp_bindgen.tool_clients import listing
 from mcp_bindgen.tool_clients.comparing import narrowing
@@ -88,7 +88,9 @@ ROWS: Final[Mapping[str, Use]] = {
     "mcp_runtime.tools.errors:mismatch_of": lambda s: errors.mismatch_of(json.dumps(s), VALUE),
     "mcp_bindgen.check.arguments:Arguments": _arguments,
     "mcp_bindgen.check.arguments:Validator": lambda s: [*map(Validator(s).mismatch, [VALUE] * 20)],
-    "mcp_bindgen.live.arguments:parse_arguments": lambda s: parse_arguments({"name": "t", "inputSchema": s}, ["x={}"]),
+    "mcp_bindgen.live.inspecting.arguments:parse_arguments": lambda s: parse_arguments(
+        {"name": "t", "inputSchema": s}, ["x={}"]
+    ),
     "mcp_bindgen.mock.lock:Answers.answer": lambda s: _answers(s).answer(_tool(s), {}),
     "mcp_bindgen.mock.lock:Answers.mismatch": lambda s: _answers(s).mismatch(_tool(s), VALUE),
     "mcp_bindgen.mock.lock:Answers.result": lambda s: _answers(s).result(_tool(s), {}),
@@ -124,7 +126,7 @@ EXEMPT: Final[Mapping[str, str]] = {
     "mcp_bindgen.check.probe:ToolOptions.arguments": _INNER,
     "mcp_bindgen.check.probe:ToolOptions.wants": "it reads the name and the annotations",
     "mcp_bindgen.check.probes.tasks:call_as_task": "it reads the name",
-    "mcp_bindgen.live.arguments:read_value": _INNER,
+    "mcp_bindgen.live.inspecting.arguments:read_value": _INNER,
     "mcp_bindgen.tool_clients.contract:describe": "it reads the annotations",
     "mcp_bindgen.tool_clients.contract:effective": "it reads the annotations",
     "mcp_bindgen.tool_clients.listing:spell_type": _INNER,

@@ -17,9 +17,9 @@ from mcp_bindgen.check.state import (
     Alive,
     Answered,
     Gone,
-    Lost,
     Refused,
     State,
+    Unanswered,
     Vanished,
     after,
     restarted,
@@ -189,7 +189,7 @@ class _Checking:
         except (Silent, NotJudged) as reason:
             is_lost = isinstance(reason, Silent | Unreachable)
             if is_lost and not is_again:
-                self._state = after(self._state, Lost(reason=reason, said=peer.said[start:]))
+                self._state = after(self._state, Unanswered(reason=reason, said=peer.said[start:]))
                 return False
             is_open = not is_lost and not isinstance(reason.__context__, Silent)
             wrong = await self._verdict(probe, peer, reason)

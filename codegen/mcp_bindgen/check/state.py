@@ -5,7 +5,7 @@ server over HTTP that has ended may be started again by something else, so it is
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from mcp_bindgen.check.client import Said
@@ -21,7 +21,7 @@ class Alive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """The last probe got no answer: why, the messages of it, and whether the server had restarted for it."""
+    """A probe, the last one, got no answer: why, its messages, and whether the server had restarted for it."""
 
     reason: Exception
     said: Sequence[Said]
@@ -52,14 +52,6 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lost:
-    """A probe got no answer: why, and the messages of it."""
-
-    reason: Exception
-    said: Sequence[Said]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
     """The port refuses connections."""
 
@@ -69,7 +61,7 @@ class Vanished:
     """The server ends though nothing was sent to it."""
 
 
-Event: TypeAlias = Answered | Lost | Refused | Vanished
+Event: TypeAlias = Answered | Unanswered | Refused | Vanished
 
 
 def after(state: State, event: Event) -> State:
@@ -77,8 +69,8 @@ def after(state: State, event: Event) -> State:
     match event:
         case Answered():
             return Alive()
-        case Lost(reason=reason, said=said):
-            return Unanswered(reason=reason, said=said, has_restarted=restarted(state))
+        case Unanswered():
+            return replace(event, has_restarted=restarted(state))
         case Refused():
             before = unanswered(state)
             times = 1 + (state.times if isinstance(state, Restarting) else 0)

@@ -32,7 +32,7 @@ from mcp_bindgen.cli.verify import verify
 
 def run_server(context: typer.Context) -> None:
     """Serve an App or a Server that a file defines: run server.py[:name] [--http]."""
-    from mcp_bindgen.live.serving import serve_file
+    from mcp_bindgen.live.reloading.serving import serve_file
 
     raise typer.Exit(serve_file(context.args))
 

@@ -18,7 +18,7 @@ from mcp_bindgen.cli.output import answer, answer_json, table, wrapped
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, clip, printable
 from mcp_bindgen.ingest.sources import is_url
-from mcp_bindgen.live.serving import split_target, why_foreign
+from mcp_bindgen.live.reloading.serving import split_target, why_foreign
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.output import ServerOutput
@@ -57,11 +57,11 @@ def inspect(
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
     from mcp_bindgen.live.bindings import own_package, packages_of, revisions
-    from mcp_bindgen.live.forms import Forms
-    from mcp_bindgen.live.inspected import contents_text, seen_text, shortened, skills_text
+    from mcp_bindgen.live.inspecting.forms import Forms
+    from mcp_bindgen.live.inspecting.inspected import contents_text, seen_text, shortened, skills_text
+    from mcp_bindgen.live.inspecting.visit import Visit
     from mcp_bindgen.live.mask import Mask, traced_text
     from mcp_bindgen.live.target import kept_variables, talk, target_of
-    from mcp_bindgen.live.visit import Visit
 
     if package and revision:
         raise InputError.at(_HERE, "use only one of --revision and --package")

@@ -16,7 +16,7 @@ from mcp_bindgen.cli.tool_sources import EnvOption
 from mcp_bindgen.diagnostics import InputError, refuse_os_errors
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.configuration import with_entries, with_yaml_entries
-from mcp_bindgen.live.serving import split_target, why_unusable
+from mcp_bindgen.live.reloading.serving import split_target, why_unusable
 from mcp_bindgen.paths import shown, write_file
 from mcp_bindgen.tool_clients.servers import variables
 

@@ -30,8 +30,8 @@ def login(
     ] = None,
 ) -> None:
     """Sign in to a server in a browser, and store the tokens in a file that only you can read."""
+    from mcp_bindgen.live.inspecting.visit import Visit
     from mcp_bindgen.live.target import Endpoint, SignIn, has_tokens, talk
-    from mcp_bindgen.live.visit import Visit
 
     _check(url)
     if bool(client_id) != bool(issuer):

@@ -53,8 +53,8 @@ def proxy(
     the client connect to the URL that the proxy prints, or start `mcp-bindgen proxy --stdio URL`. For HTTP clients of
     a command, `mcp-bindgen proxy --http -- COMMAND` prints such a URL.
     """
-    from mcp_bindgen.live.proxy import run_proxy
-    from mcp_bindgen.live.record import Recorder
+    from mcp_bindgen.live.recording.record import Recorder
+    from mcp_bindgen.live.relaying.proxy import run_proxy
     from mcp_bindgen.live.report import FindingLines
     from mcp_bindgen.live.target import Endpoint
     from mcp_bindgen.tool_clients.servers import headers
@@ -75,12 +75,12 @@ def proxy(
         recorder = None if record is None else Recorder(record, mask=mask)
         take = None if recorder is None else recorder.take
         if url is not None and stdio:
-            from mcp_bindgen.live.stdio_to_http import run_stdio_to_http
+            from mcp_bindgen.live.relaying.stdio_to_http import run_stdio_to_http
 
             passed = run_stdio_to_http(Endpoint(url=url, headers=headers(header or ())), report.tell, take)
         elif url is not None or http:
-            from mcp_bindgen.live.http_proxy import UrlRelay
-            from mcp_bindgen.live.http_to_stdio import StdioRelay
+            from mcp_bindgen.live.relaying.http_proxy import UrlRelay
+            from mcp_bindgen.live.relaying.http_to_stdio import StdioRelay
 
             relay = StdioRelay(words, report.tell, take) if url is None else UrlRelay(url, report.tell, take)
             passed = relay.serve(port, lambda place: report.note(f"connect to {place}"))

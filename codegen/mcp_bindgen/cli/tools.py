@@ -66,7 +66,7 @@ def generate(
     format_: options.FormatOption = "text",
 ) -> None:
     """Write a typed client for a server's tools, and the lock file with their contract."""
-    from mcp_bindgen.live.listing import contract_of
+    from mcp_bindgen.live.inspecting.listing import contract_of
     from mcp_bindgen.tool_clients.calling.module import COMMAND, make, refuse_misnamed
     from mcp_bindgen.tool_clients.servers import LOCK, module_path, servers_of_project
 
@@ -118,7 +118,7 @@ def list_(
     format_: options.FormatOption = "text",
 ) -> None:
     """List the tools of a server with their arguments."""
-    from mcp_bindgen.live.listing import contract_of
+    from mcp_bindgen.live.inspecting.listing import contract_of
     from mcp_bindgen.tool_clients.listing import rows
     from mcp_bindgen.tool_clients.servers import servers_of_project
 
@@ -163,7 +163,7 @@ def check(
     format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Compare servers with their lock files, and show what breaks callers."""
-    from mcp_bindgen.live.listing import contract_of
+    from mcp_bindgen.live.inspecting.listing import contract_of
     from mcp_bindgen.tool_clients.comparing.compare import make
     from mcp_bindgen.tool_clients.contract import read_contract, refuse_other_server
     from mcp_bindgen.tool_clients.servers import servers_of_project

@@ -28,8 +28,8 @@ def validate(
 ) -> None:
     """Show which revisions accept messages, as what types, and why the others reject them."""
     from mcp_bindgen.live.bindings import revisions
-    from mcp_bindgen.live.logs import read_log
-    from mcp_bindgen.live.readings import Reader, facts_of, lines_of
+    from mcp_bindgen.live.recording.logs import read_log
+    from mcp_bindgen.live.recording.readings import Reader, facts_of, lines_of
 
     reader = Reader(revisions(revision), revision)
     messages = invalid = empty = too_long = 0

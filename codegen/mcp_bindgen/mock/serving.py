@@ -117,7 +117,7 @@ def in_thread(mock: Mock, port: int) -> Generator[Mock]:
 
 def _prepared(mock: Mock, port: int) -> "tuple[uvicorn.Server, Callable[[], Any]]":
     """Listen, set the mock's URL, and return what serves it and what ends it."""
-    from mcp_bindgen.live.http_proxy import listening
+    from mcp_bindgen.live.relaying.http_proxy import listening
     from mcp_runtime.core.transports.http import asgi_app
 
     server, serve, mock.url = listening(mock.faults.over(asgi_app(mock.server)), port)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
 from mcp_bindgen.json_values import NOT_JSON, is_list, is_object
 from mcp_bindgen.live.bindings import revisions
-from mcp_bindgen.live.record import FORMAT
+from mcp_bindgen.live.recording.record import FORMAT
 
 MAX_LINE: Final = 64 << 20
 """The longest line, in bytes."""

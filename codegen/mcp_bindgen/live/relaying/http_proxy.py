@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import NOT_JSON, as_object, is_list, is_object, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.proxy import Record, Tally, Tell
+from mcp_bindgen.live.relaying.proxy import Record, Tally, Tell
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import is_modern

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.pump import Copies, Pump
+from mcp_bindgen.live.relaying.pump import Copies, Pump
 
 if TYPE_CHECKING:
     from mcp_runtime.core.protocol.dispatch import Side

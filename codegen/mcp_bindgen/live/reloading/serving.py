@@ -45,6 +45,6 @@ def why_unusable(target: str) -> str:
 
 
 def _serve_reloading(path: Path, arguments: Sequence[str], http: bool) -> None:
-    from mcp_bindgen.live.reloading import serve_reloading
+    from mcp_bindgen.live.reloading.restarting import serve_reloading
 
     serve_reloading(path, arguments, http=http)

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, failure, id_in, line_of, messages_in, object_in
-from mcp_bindgen.live.proxy import Record, Tally, Tell
+from mcp_bindgen.live.relaying.proxy import Record, Tally, Tell
 from mcp_bindgen.live.target import Target, connect
 from mcp_runtime.core.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
 from mcp_runtime.core.protocol.dispatch import Side

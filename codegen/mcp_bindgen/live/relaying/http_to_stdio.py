@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from mcp_bindgen.live.http_proxy import HttpRelay, unreachable
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, Message, failure, id_in, line_of, messages_in, object_in
-from mcp_bindgen.live.proxy import Record, Tell
+from mcp_bindgen.live.relaying.http_proxy import HttpRelay, unreachable
+from mcp_bindgen.live.relaying.proxy import Record, Tell
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.transport import Sent, TransportError
 from mcp_runtime.core.protocol import jsonrpc

@@ -1,0 +1,1 @@
+"""Record messages, and read those that were recorded or logged."""
