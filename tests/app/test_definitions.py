@@ -155,7 +155,7 @@ def test_completion_offers_what_authors_use(version: Any) -> None:
     own = {name for name in dir(app) if not name.startswith("_")} - {*dir(version.Server)}
     assert own == {
         *("completion", "files", "prompt", "resource", "run", "subscription", "tool"),
-        *("add_tool", "decorator", "remove_prompt", "remove_resource", "remove_tool"),
+        *("add_tool", "decorator", "mount", "remove_prompt", "remove_resource", "remove_tool"),
     }
     server = {name for name in dir(version.Server) if not name.startswith("_")} - set(app.__handlers__.values())
     assert server == {"client_class", "connected", "effective_options", "options"}

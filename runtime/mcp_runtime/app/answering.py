@@ -1,19 +1,32 @@
 """Answers the methods of tools, resources, prompts and completions from what an App has of each."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from mcp_runtime.app.changes import Subscription, not_watched
 from mcp_runtime.app.completions import Completion, completed
 from mcp_runtime.app.errors import unknown
 from mcp_runtime.app.functions import Function
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
-from mcp_runtime.app.resources import Resources
+from mcp_runtime.app.resources import Resources, no_such_resource
 from mcp_runtime.app.tools import Tool
-from mcp_runtime.core.handlers import ServerHandlers
-from mcp_runtime.core.protocol.names import RESOURCES_TEMPLATES_LIST, TOOLS_LIST, listing
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.handlers import ServerHandlers, Serving
+from mcp_runtime.core.protocol.names import (
+    COMPLETION_COMPLETE,
+    PROMPTS_GET,
+    RESOURCES_READ,
+    RESOURCES_SUBSCRIBE,
+    RESOURCES_TEMPLATES_LIST,
+    TOOLS_CALL,
+    TOOLS_LIST,
+    listing,
+)
 
 if TYPE_CHECKING:
     from mcp_runtime.app.files import Folder
+    from mcp_runtime.app.mounting import Mounts, Part
 
 
 class Answering(ServerHandlers):
@@ -29,39 +42,43 @@ class Answering(ServerHandlers):
         self._resources = Resources()
         self._prompts: Registry[Prompt] = Registry()
         self._completions: Registry[Completion | Folder] = Registry()
+        self._subscriptions: Registry[Subscription] = Registry()
+        self._mounts: Mounts | None = None
 
     async def list_tools(self, params: Any, ctx: Any) -> Any:
         """Answer ``tools/list``."""
-        return self._page(TOOLS_LIST, "tools", self._tools, params)
+        return await self._page(TOOLS_LIST, "tools", self._tools, params, ctx)
 
     async def call_tool(self, params: Any, ctx: Any) -> Any:
         """Answer ``tools/call``."""
         tool = self._tools.get(params.name)
         if tool is None:
-            raise unknown("tool", params.name)
+            return await self._elsewhere(TOOLS_CALL, params, ctx, unknown("tool", params.name))
         return await tool.call(params.arguments or {}, ctx)
 
     async def list_resources(self, params: Any, ctx: Any) -> Any:
         """Answer ``resources/list``."""
-        return self._page(listing("resources"), "resources", self._resources.fixed, params)
+        return await self._page(listing("resources"), "resources", self._resources.fixed, params, ctx)
 
     async def list_resource_templates(self, params: Any, ctx: Any) -> Any:
         """Answer ``resources/templates/list``."""
-        return self._page(RESOURCES_TEMPLATES_LIST, "resource_templates", self._resources.templates, params)
+        return await self._page(RESOURCES_TEMPLATES_LIST, "resource_templates", self._resources.templates, params, ctx)
 
     async def read_resource(self, params: Any, ctx: Any) -> Any:
         """Answer ``resources/read``."""
-        return await self._resources.read(params.uri, ctx)
+        if self._mounts is None or self._resources.matching(params.uri):
+            return await self._resources.read(params.uri, ctx)
+        return await self._elsewhere(RESOURCES_READ, params, ctx, no_such_resource(params.uri))
 
     async def list_prompts(self, params: Any, ctx: Any) -> Any:
         """Answer ``prompts/list``."""
-        return self._page(listing("prompts"), "prompts", self._prompts, params)
+        return await self._page(listing("prompts"), "prompts", self._prompts, params, ctx)
 
     async def get_prompt(self, params: Any, ctx: Any) -> Any:
         """Answer ``prompts/get``."""
         prompt = self._prompts.get(params.name)
         if prompt is None:
-            raise unknown("prompt", params.name)
+            return await self._elsewhere(PROMPTS_GET, params, ctx, unknown("prompt", params.name))
         return await prompt.get(params.arguments or {}, ctx)
 
     async def complete(self, params: Any, ctx: Any) -> Any:
@@ -70,7 +87,7 @@ class Answering(ServerHandlers):
         kind, key = ("resource", params.ref.uri) if name is None else ("prompt", name)
         entry = self._resources.get(key) if name is None else self._prompts.get(key)
         if entry is None:
-            raise unknown(kind, key)
+            return await self._elsewhere(COMPLETION_COMPLETE, params, ctx, unknown(kind, key))
         if isinstance(entry, Function):
             ctx.exchange.require(entry.scopes)
         completion = self._completions.get(f"{kind} {key} {params.argument.name}")
@@ -79,8 +96,63 @@ class Answering(ServerHandlers):
         context = getattr(params, "context", None)
         return await completion.complete(params.argument.value, dict((context and context.arguments) or {}), ctx)
 
-    def _page(self, method: str, items: str, registry: Registry[Any], params: Any) -> Any:
+    def __has_resource__(self, uri: str) -> bool | None:
+        """Return whether this server or one of its parts has a resource; None if only reading it shows that."""
+        if not self._is_ours(RESOURCES_READ):
+            return None
+        return bool(self._resources.matching(uri)) or (self._mounts is not None and self._mounts.has_resource(uri))
+
+    def __declare_tasks__(self, prefix: str) -> None:
+        """Let the calls of tools become tasks, where they may, under their names in the server that this one is in."""
+        for tool in self._tools:
+            tool.declare_task(prefix + tool.name)
+        for part in self._mounted:
+            part.declare_tasks(prefix)
+
+    async def __watch__(self, method: str, uri: str, ctx: Any) -> None:
+        """Let a client subscribe to a resource, or no longer.
+
+        Raises:
+            PeerError: the subscription, or the part that has the resource, refuses.
+        """
+        if self._mounts is not None and not self._resources.matching(uri):
+            return await self._mounts.watch(method, uri, ctx)
+        for subscription in self._subscriptions:
+            if method == RESOURCES_SUBSCRIBE:
+                await subscription.agree(uri, ctx)
+            return None
+        if not self.effective_options().resource_updates:
+            raise not_watched(uri)
+
+    @property
+    def _outer(self) -> Iterable[Any]:
+        return Serving.of(self).outer
+
+    def _declare_tasks(self) -> None:
+        self.__declare_tasks__("")
+        for outer in self._outer:
+            outer._declare_tasks()
+
+    @property
+    def _mounted(self) -> "Iterable[Part]":
+        return self._mounts or ()
+
+    def _is_ours(self, method: str) -> bool:
+        name = self.__handlers__.get(method, "")
+        return getattr(type(self), name, None) is getattr(Answering, name, None)
+
+    async def _elsewhere(self, method: str, params: Any, ctx: Any, missing: PeerError) -> Any:
+        """Let a mounted server answer, or raise the error."""
+        if self._mounts is None:
+            raise missing
+        return await self._mounts.answer(method, params, ctx, missing)
+
+    async def _page(self, method: str, items: str, registry: Registry[Any], params: Any, ctx: Any) -> Any:
         found: Any = self.__binding__.methods[method]
-        entries, cursor = registry.page(params.cursor if params else None, self._page_size)
-        page: dict[str, Any] = {items: [entry.listed for entry in entries]}
-        return found.result.load()(**page, next_cursor=cursor)
+        cursor = params.cursor if params else None
+        if self._mounts is None:
+            entries, after = registry.page(cursor, self._page_size)
+            page = [entry.listed for entry in entries]
+        else:
+            page, after = await self._mounts.page(method, items, registry, params, ctx)
+        return found.result.load()(**{items: page}, next_cursor=after)

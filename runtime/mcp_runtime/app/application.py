@@ -1,20 +1,18 @@
 """A server whose handlers dispatch to decorated functions; the generated `App` of a revision adds the decorators."""
 
 from collections.abc import Callable, Mapping, Sequence, Sized
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
 from mcp_runtime.app.answering import Answering
-from mcp_runtime.app.changes import Subscription, tell
+from mcp_runtime.app.changes import Subscription, Watching, reached_by, tell
 from mcp_runtime.app.completions import Completion
 from mcp_runtime.app.errors import for_author, misuse
 from mcp_runtime.app.functions import Function
 from mcp_runtime.app.prompts import Prompt
-from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource
-from mcp_runtime.app.signature import instead_of, name_of, needs_argument
+from mcp_runtime.app.signature import instead_of, name_of, needs_argument, passed_to
 from mcp_runtime.app.tools import Tool
-from mcp_runtime.core.handlers import StateT, connections_of
+from mcp_runtime.core.handlers import ServerHandlers, StateT
 from mcp_runtime.core.protocol.names import (
     COMPLETION_COMPLETE,
     PROMPTS_GET,
@@ -87,7 +85,7 @@ class Application(Answering, Generic[StateT]):
     ) -> None:
         super().__init__(page_size)
         if lifespan is not None and needs_argument(lifespan):
-            lifespan = _passed(self, lifespan)
+            lifespan = passed_to(lifespan, self)
         said: dict[str, Any] = {"name": name, "version": version, "title": title, "lifespan": lifespan}
         said["instructions"] = instructions
         self._own = {option: value for option, value in said.items() if value}
@@ -96,8 +94,7 @@ class Application(Answering, Generic[StateT]):
         self._given = options
         self._made: tuple[ServerOptions, bool, ServerOptions] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._subscriptions: Registry[Subscription] = Registry()
-        self._parts: Mapping[str, Sized] = {
+        self._registries: Mapping[str, Sized] = {
             "tools": self._tools,
             "resources": self._resources,
             "prompts": self._prompts,
@@ -110,6 +107,7 @@ class Application(Answering, Generic[StateT]):
 
         options = self._given or super().effective_options()
         updates = options.resource_updates or len(self._subscriptions) > 0
+        updates = updates or any(part.reports_updates for part in self._mounted)
         if (made := self._made) is None or made[0] is not options or made[1] is not updates:
             listed = options.list_changed or True
             found = replace(options, list_changed=listed, resource_updates=updates, **self._own)
@@ -119,7 +117,8 @@ class Application(Answering, Generic[StateT]):
     def __answered__(self) -> frozenset[str]:
         """Return the methods that this server answers: those of its own handlers, and of its decorated functions."""
         absent = [method for area, methods in _AREAS.items() if not self._has(area) for method in methods]
-        more = _SUBSCRIBING & self.__handlers__.keys() if len(self._subscriptions) else frozenset[str]()
+        can_watch = len(self._subscriptions) or any(part.answers(RESOURCES_SUBSCRIBE) for part in self._mounted)
+        more = _SUBSCRIBING & self.__handlers__.keys() if can_watch else frozenset[str]()
         return super().__answered__() - {method for method in absent if self._is_ours(method)} | more
 
     def __scopes_for__(self, method: str, name: str | None = None) -> tuple[str, ...]:
@@ -134,6 +133,8 @@ class Application(Answering, Generic[StateT]):
         found: list[Any] = registry.named(name) if registry is not None else []
         functions = [entry for entry in found if isinstance(entry, Function)]
         own = [super().__scopes_for__(method, name), *(function.scopes for function in functions)]
+        if self._mounts is not None and (name is None or not found):
+            own.append(tuple(self._mounts.scopes_for(method, name)))
         return tuple(dict.fromkeys(scope for scopes in own for scope in scopes))
 
     def connected(self, connection: "Connection") -> None:
@@ -145,8 +146,10 @@ class Application(Answering, Generic[StateT]):
         from asyncio import get_running_loop
 
         self._loop = get_running_loop()
-        for subscription in self._subscriptions:
-            subscription.install(self, connection)
+        for part in self._mounted:
+            part.connected(connection)
+        if len(self._subscriptions) or self._mounts is not None:
+            Watching(self.__watch__).install(self, connection)
 
     def decorator(self, kind: str, **said: Any) -> Callable[[F], F]:
         """Return a decorator that registers a function as a tool, resource or prompt; the generated decorators call it.
@@ -264,6 +267,34 @@ class Application(Answering, Generic[StateT]):
         self._completions.add(f"resource {template} {VARIABLE}", folder)
         self._changed("resources")
 
+    def mount(self, server: ServerHandlers, *, prefix: str = "") -> None:
+        """Offer the tools, resources and prompts of another server as this one's own, as they change.
+
+        Its handlers answer the same requester, with its own middleware and ``ctx.state``; its extensions become this
+        server's. Resources keep their URIs; where both have one, this server's is read.
+
+        Args:
+            server: an App or a generated Server of the same revision.
+            prefix: what the names of its tools and prompts begin with here, before two underscores:
+                ``github__search``. By default they are the same.
+
+        Raises:
+            TypeError: it is not a server.
+            ValueError: another server has that prefix; it is of another revision, has this one as a part, or a lifespan
+                though this one is being served, or methods of extensions that this one has as well.
+        """
+        from mcp_runtime.app.mounted import mounted
+        from mcp_runtime.app.mounting import Mounts
+
+        mounts = self._mounts or Mounts(self, self._page_size)
+        mounts.check(server, prefix)
+        self._adopt(server.effective_options().extensions)
+        mounts.add(mounted(server, prefix, self))
+        self._mounts = mounts
+        self._declare_tasks()
+        for area in self._registries:
+            self._changed(area)
+
     def remove_tool(self, name: str) -> bool:
         """Remove a tool, and notify clients; return whether it existed.
 
@@ -347,27 +378,23 @@ class Application(Answering, Generic[StateT]):
         self._changed("resources")
 
     def _has(self, area: str) -> bool:
-        promised = self._given.list_changed if self._given else False
-        if isinstance(promised, frozenset) and area in promised:
+        if self._given and isinstance(self._given.list_changed, frozenset) and area in self._given.list_changed:
             return True
-        return len(self._parts[area]) > 0
-
-    def _is_ours(self, method: str) -> bool:
-        name = self.__handlers__.get(method, "")
-        return getattr(type(self), name, None) is getattr(Application, name, None)
+        return len(self._registries[area]) > 0 or any(p.answers(m) for p in self._mounted for m in _AREAS[area])
 
     def _changed(self, area: str) -> bool:
         """Notify clients that a list has changed; returns True."""
-        if self._loop is not None and connections_of(self):
+        for outer in self._outer if area == "tools" else ():
+            outer._declare_tasks()
+        if self._loop is not None and reached_by(self):
             tell(self, self._loop, area)
         return True
 
-
-def _passed(app: Any, lifespan: Callable[..., Any]) -> Callable[[], Any]:
-    """Return a lifespan without arguments for one that takes the app."""
-
-    @wraps(lifespan)
-    def opened() -> Any:
-        return lifespan(app)
-
-    return opened
+    def _adopt(self, extensions: "Sequence[Extends]") -> None:
+        """Have the extensions of a part, here and in the servers that have this one as a part."""
+        options = self._given or super().effective_options()
+        more = [each for each in extensions if each not in options.extensions]
+        extended = options.extended(more, self.__binding__.revision)
+        for outer in self._outer:
+            outer._adopt(more)
+        self._given = extended

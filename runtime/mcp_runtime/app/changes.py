@@ -1,12 +1,13 @@
 """What clients learn of changes: notifications from any thread, and functions that let them subscribe to resources."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mcp_runtime.app.errors import NotFound
 from mcp_runtime.app.functions import Function
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.handlers import Context, ServerHandlers, connections_of
+from mcp_runtime.core.handlers import Context, ServerHandlers, Serving, connections_of
 from mcp_runtime.core.protocol.names import RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE
 
 if TYPE_CHECKING:
@@ -30,8 +31,14 @@ def tell(server: ServerHandlers, loop: "asyncio.AbstractEventLoop", area: str) -
 def _spawn(server: ServerHandlers, area: str) -> None:
     from mcp_runtime.core.changes.subscriptions import list_changed
 
-    for connection in connections_of(server)[:1]:
+    for connection in reached_by(server)[:1]:
         connection.spawn(list_changed(server, area))
+
+
+def reached_by(server: ServerHandlers) -> "tuple[Connection, ...]":
+    """Return the open connections of a server, and of those in which it is mounted."""
+    outer = (connection for each in Serving.of(server).outer for connection in reached_by(each))
+    return (*connections_of(server), *outer)
 
 
 class Subscription(Function):
@@ -49,19 +56,43 @@ class Subscription(Function):
         if [parameter.annotation for parameter in self.parameters] != [str]:
             raise self.signature.error("it must take the URI: (uri: str)")
 
+    async def agree(self, uri: str, ctx: Context[Any]) -> None:
+        """Call the function.
+
+        Raises:
+            PeerError: it refuses the URI.
+        """
+        [parameter] = self.parameters
+        await self.invoke({parameter.name: uri}, ctx)
+
+
+Watch: TypeAlias = Callable[[str, str, Context[Any]], Awaitable[None]]
+"""Lets a client subscribe, or no longer: takes the method, the URI and the context. It may raise a PeerError."""
+
+
+class Watching:
+    """Lets the clients of a connection subscribe to resources, in either era.
+
+    Args:
+        watch: is asked about each resource.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
     async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
-        """Call the function; return False if it refuses the URI, as the modern era does without an error."""
+        """Ask about a resource; return False if it is refused, as the modern era does without an error."""
         try:
-            await self._call(uri, ctx)
+            await self._watch(RESOURCES_SUBSCRIBE, uri, ctx)
         except PeerError:
             return False
         return True
 
     def release(self, uris: Iterable[str]) -> None:
-        """Do nothing: the function is not interested."""
+        """Do nothing: nobody is interested."""
 
     def install(self, server: ServerHandlers, connection: "Connection") -> None:
-        """Call the function for the subscriptions of clients of either era."""
+        """Answer the requests of a session, and be asked by the listeners of the modern era."""
         from mcp_runtime.core.changes.listeners import listeners_of
         from mcp_runtime.core.method import RequestMethod
 
@@ -74,10 +105,10 @@ class Subscription(Function):
                 listeners.subscriber = self
 
     async def _answer(self, method: Any, params: Any, ctx: Context[Any]) -> Any:
-        if method.name == RESOURCES_SUBSCRIBE:
-            await self._call(params.uri, ctx)
+        await self._watch(method.name, params.uri, ctx)
         return method.result.build({})
 
-    async def _call(self, uri: str, ctx: Context[Any]) -> None:
-        [parameter] = self.parameters
-        await self.invoke({parameter.name: uri}, ctx)
+
+def not_watched(uri: str) -> NotFound:
+    """Return the error for a resource that nobody can subscribe to."""
+    return NotFound("this resource cannot be subscribed to", uri)

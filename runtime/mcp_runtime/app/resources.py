@@ -161,11 +161,12 @@ class Resources:
             NotFound: nothing matches the URI, or several entries do.
         """
         found = self.matching(uri)
+        if not found:
+            raise no_such_resource(uri)
         if len(found) != 1:
             fitting = ", ".join(entry.template.text if entry.template else entry.uri for entry, _ in found)
-            kind = "templates" if found and found[0][0].template else "resources"
-            reason = f"several {kind} match it ({fitting})" if found else "there is no such resource"
-            raise NotFound(reason, clipped(uri, _MAX_SHOWN))
+            kind = "templates" if found[0][0].template else "resources"
+            raise NotFound(f"several {kind} match it ({fitting})", clipped(uri, _MAX_SHOWN))
         entry, values = found[0]
         return await entry.read(uri, values, ctx)
 
@@ -187,3 +188,8 @@ class Resources:
             for entry in self.templates
             if entry.template and (values := entry.template.match(uri)) is not None
         ]
+
+
+def no_such_resource(uri: str) -> NotFound:
+    """Return the error for a URI that names no resource."""
+    return NotFound("there is no such resource", clipped(uri, _MAX_SHOWN))

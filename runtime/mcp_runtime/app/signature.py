@@ -188,3 +188,13 @@ def _parameters(
             example = "Context" if name in _CONTEXTS and name == names[0] else "str"
             raise signature.error(f"parameter {name} has no type; annotate it, for example {name}: {example}")
         yield Parameter(name, hints[name], defaults.get(name, MISSING))
+
+
+def passed_to(lifespan: Callable[..., Any], app: Any) -> Callable[[], Any]:
+    """Return a lifespan without arguments for one that takes the app."""
+
+    @wraps(lifespan)
+    def opened() -> Any:
+        return lifespan(app)
+
+    return opened

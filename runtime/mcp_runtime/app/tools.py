@@ -66,8 +66,7 @@ class Tool(Function):
         self._task, self._restart, self._server, self._binding = task, restart, server, server.__binding__
         if task is not None and self._tasks is None:
             raise self.signature.error("task= needs a store: App(extensions=[Tasks(MemoryTaskStore())])")
-        if task is not None:
-            self._tasks.declare_tool(self.name, task)
+        self.declare_task(self.name)
         stated = getattr(said.get("execution"), "task_support", None)  # in 2025-11-25
         if stated in ("optional", "required") and self._tasks is not None:
             self._task = stated
@@ -86,6 +85,11 @@ class Tool(Function):
         """Its entry in ``tools/list``."""
         output = {"output_schema": self._output.schema} if self._output else {}
         return {**self._said, "input_schema": self.schema, **output}
+
+    def declare_task(self, name: str) -> None:
+        """Let its calls under a name become tasks, if they may."""
+        if self._task is not None:
+            self._tasks.declare_tool(name, self._task)
 
     async def call(self, arguments: Mapping[str, Any], ctx: Context[Any]) -> Any:
         """Return the result of a call.

@@ -1,8 +1,9 @@
 """Base classes of generated handlers, and the context passed to each handler."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.functions import check_names, refuse_unknown, scopes_of
@@ -242,6 +243,14 @@ class Context(Generic[PeerT]):
 class ServerContext(Context[PeerT], Generic[PeerT, StateT]):
     """The context of a message that a server answers; `StateT` is what the server's lifespan yields."""
 
+    _states: "list[Any] | None" = None  # what the lifespan of a mounted server yielded; None for that of the server
+
+    def within(self, server: "ServerHandlers") -> Self:
+        """Return the same for the handlers of a mounted server."""
+        made = copy(self)
+        made._states = Serving.of(server).states()
+        return made
+
     @property
     def state(self) -> StateT:
         """What the server's lifespan yielded.
@@ -249,7 +258,7 @@ class ServerContext(Context[PeerT], Generic[PeerT, StateT]):
         Raises:
             RuntimeError: the server has no lifespan, or is served without it.
         """
-        found: list[StateT] = self.requester.answers.state
+        found: list[StateT] = self.requester.answers.state if self._states is None else self._states
         if not found:
             raise RuntimeError("ctx.state is what a lifespan yields, and this server has none: App(lifespan=...)")
         return found[0]
@@ -307,6 +316,7 @@ class Serving:
         lifespans: the lifespans that are open, by event loop.
         suspensions: the handlers that wait for another request; None before the first server of the modern era.
         relay: connects it with other processes; None without a fan-out.
+        mounted, outer: the servers that are parts of it, and those of which it is a part.
         is_checked: whether its author was warned of gaps: over HTTP, each session starts serving it again.
     """
 
@@ -315,14 +325,21 @@ class Serving:
         self.lifespans: dict[Any, Any] = {}
         self.suspensions: Any = None
         self.relay: Any = None
+        self.mounted: list[ServerHandlers] = []
+        self.outer: list[ServerHandlers] = []
         self.is_checked = False
+
+    def states(self) -> list[Any]:
+        """Return what the lifespan yielded in this event loop, in a list; an empty one without a lifespan."""
+        from asyncio import get_running_loop
+
+        living = self.lifespans.get(get_running_loop())
+        return [living.state.result()] if living else []
 
     @staticmethod
     def of(server: "ServerHandlers") -> "Serving":
         """Return that of a server, whose constructor need not have been called."""
-        found: Serving | None = server.__dict__.get(_SERVING)
-        if found is None:
-            found = server.__dict__[_SERVING] = Serving()
+        found: Serving = server.__dict__.get(_SERVING) or server.__dict__.setdefault(_SERVING, Serving())
         return found
 
 
@@ -359,11 +376,8 @@ class ServerHandlers(Handlers):
 
 def answer_with(handlers: Handlers, connection: "Connection") -> None:
     """Register handlers on a connection that is bound to their revision."""
-    from asyncio import get_running_loop
-
     if isinstance(handlers, ServerHandlers):
-        living = Serving.of(handlers).lifespans.get(get_running_loop())
-        connection.requester.answers.serve([living.state.result()] if living else [], handlers.__scopes_for__)
+        connection.requester.answers.serve(Serving.of(handlers).states(), handlers.__scopes_for__)
     for name in handlers.__answered__():
         connection.handle(handlers.__binding__.methods[name], getattr(handlers, handlers.__handlers__[name]))
     handlers.connected(connection)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, nullcontext
 from traceback import walk_tb
 from typing import Any, Final
@@ -42,7 +42,9 @@ async def serving(transport: Transport, *servers: ServerHandlers) -> AsyncGenera
 
 
 def lifespans(servers: Sequence[ServerHandlers]) -> AbstractAsyncContextManager[None]:
-    """Keep the lifespans of servers open (`ServerOptions.lifespan`); each is entered once, however many need it.
+    """Keep the lifespans of servers and their parts open (`ServerOptions.lifespan`).
+
+    Each is entered once, however many need it.
 
     Args:
         servers: the servers; those without a lifespan need none.
@@ -52,8 +54,15 @@ def lifespans(servers: Sequence[ServerHandlers]) -> AbstractAsyncContextManager[
     """
     for server in servers:
         check_handlers(server, ServerHandlers)
-    living = [server for server in servers if server.effective_options().lifespan is not None]
+    living = [server for server in with_mounted(*servers) if server.effective_options().lifespan is not None]
     return _all_entered(living) if living else _NOTHING
+
+
+def with_mounted(*servers: ServerHandlers) -> Iterator[ServerHandlers]:
+    """Iterate over servers and the parts that are mounted in them."""
+    for server in servers:
+        yield server
+        yield from with_mounted(*Serving.of(server).mounted)
 
 
 _NOTHING: Final = nullcontext()

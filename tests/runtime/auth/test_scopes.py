@@ -102,6 +102,49 @@ async def test_an_operation_says_all_that_it_needs(message: Any, needed: str) ->
         assert answer.status_code == 200 and "result" in answer.json()
 
 
+@pytest.mark.parametrize("prefix", ["files", ""])
+async def test_the_operations_of_a_mounted_server_need_the_same(prefix: str) -> None:
+    house, before = mcp.App("house"), prefix and f"{prefix}__"
+    house.mount(app(), prefix=prefix)
+    async with modern_client(asgi_app(house, auth=bearer(KEY, scopes=["mcp"]))) as client:
+        for message, needed in (
+            (called(f"{before}save", 7, path="x"), "files:write"),
+            (called(f"{before}delete", 7, path="x"), "files:delete files:write"),
+            (asked("resources/read", {"uri": "files:///x"}, 7), "files:all"),
+            (asked("prompts/get", {"name": f"{before}review"}, 7), "prompts"),
+        ):
+            answer = await client.post(message, **with_scopes("mcp"))
+            assert answer.status_code == 403 and answer.headers["www-authenticate"] == challenge(f"mcp {needed}")
+            answer = await client.post(message, **with_scopes("mcp", *needed.split()))
+            assert answer.status_code == 200 and "result" in answer.json()
+
+
+async def test_handlers_of_mounted_servers_need_scopes_for_some_names() -> None:
+    house = mcp.App("house")
+    house.mount(Files(), prefix="files")
+    async with modern_client(asgi_app(house, auth=bearer(KEY))) as client:
+        for name, needed in (("save", "files:write"), ("delete", "files:delete")):
+            answer = await client.post(called(f"files__{name}"), **with_scopes("other"))
+            assert (answer.status_code, answer.headers["www-authenticate"]) == (403, challenge(needed))
+            assert (await client.post(called(f"files__{name}"), **with_scopes(needed))).status_code == 200
+        assert (await client.post(called("files__read"), **with_scopes())).status_code == 200
+
+
+async def test_a_mounted_list_that_its_caller_must_not_see_is_left_out() -> None:
+    class Secret(mcp.Server):
+        @requires_scopes("secret")
+        async def list_tools(self, params: Any, ctx: mcp.Context) -> mcp.ListToolsResult:
+            return mcp.ListToolsResult(tools=[mcp.Tool(name="spy", input_schema={"type": "object"})])
+
+    house = mcp.App("house")
+    house.mount(Secret(), prefix="secret")
+    house.mount(app(), prefix="files")
+    async with modern_client(asgi_app(house, auth=bearer(KEY))) as client:
+        for scopes, expected in (((), 3), (("secret",), 4)):
+            answer = await client.post(asked("tools/list", {}), **with_scopes(*scopes))
+            assert len(answer.json()["result"]["tools"]) == expected
+
+
 async def test_handlers_of_servers_need_scopes_for_some_names() -> None:
     async with modern_client(asgi_app(Files(), auth=bearer(KEY))) as client:
         for name, needed in (("save", "files:write"), ("delete", "files:delete")):

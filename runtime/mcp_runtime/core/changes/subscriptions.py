@@ -24,7 +24,7 @@ from mcp_runtime.core import handlers
 from mcp_runtime.core.changes.listeners import MAX_URI, RESOURCE, Listeners, PendingChanges, flushed, listeners_of
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.handlers import Context, ServerHandlers, connections_of
+from mcp_runtime.core.handlers import Context, ServerHandlers, Serving, connections_of
 from mcp_runtime.core.method import RequestMethod, notification_of
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
@@ -159,7 +159,8 @@ async def resource_updated(server: ServerHandlers, uri: str) -> int:
         uri: the URI of the resource.
     """
     _pass_on(server, RESOURCE, uri)
-    return await _resource_updated(server, uri)
+    outer = [await resource_updated(each, uri) for each in Serving.of(server).outer]
+    return await _resource_updated(server, uri) + sum(outer)
 
 
 async def list_changed(server: ServerHandlers, area: str) -> int:
@@ -172,7 +173,8 @@ async def list_changed(server: ServerHandlers, area: str) -> int:
         area: the list: ``tools``, ``prompts`` or ``resources``.
     """
     _pass_on(server, area, "")
-    return await _list_changed(server, area)
+    outer = [await list_changed(each, area) for each in Serving.of(server).outer]
+    return await _list_changed(server, area) + sum(outer)
 
 
 def _relay(server: ServerHandlers) -> Relay | None:
