@@ -43,7 +43,7 @@ NODES = {
 }
 """What a template is made of: it repeats, tests flags, inserts and includes; it has no arithmetic and no state."""
 FILTERS = {"attribute", "comment", "docstring", "groupby", "join", "map", "repr", "string", "summary", "trim"}
-SPELLERS = ("codegen/mcp_bindgen/emit", "codegen/mcp_bindgen/bridge", "codegen/mcp_bindgen/tool_clients")
+SPELLERS = tuple(f"codegen/mcp_bindgen/{folder}" for folder in ("emit", "bridge", "openapi", "tool_clients"))
 SPELLING = ("spelling.py",)
 """The module that spells types, names and constants."""
 SYNTAX = re.compile(
@@ -54,8 +54,9 @@ PAGES = {"app", "models", "constants", "errors", "methods", "client", "server", 
 PARSERS = {
     "codegen/mcp_bindgen/impact/names.py": "reads annotations in quotes in the code of a user",
     "codegen/mcp_bindgen/impact/modules.py": "reads the code of a user",
+    "codegen/mcp_bindgen/openapi/models.py": "reads the code of another generator, which must be nothing but models",
 }
-"""The files that parse Python, and why: the code of a user."""
+"""The files that parse Python, and why: code that is not ours."""
 LAYOUT = re.compile(r"[\s,()\"']+")
 """What black adds, removes or replaces."""
 IMPORTS_A_ROOT = re.compile(r"\bimport[^\n]*\b(?:codegen|runtime|generated)\b|\bfrom\s+(?:codegen|runtime|generated)\b")

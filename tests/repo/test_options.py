@@ -33,6 +33,7 @@ WRONG: Final[Any] = {"atuh": 1}
 NO_REDIS: Final[Any] = None
 NO_SERVERS: Final[Any] = {"mcpServers": {}}
 OPEN: Final = {
+    "Api.call": "called by generated tools, whose keywords are fixed",
     "Application.decorator": "called by the generated decorators only, whose parameters are fixed",
     "BaseConnection.learn": "the handshake passes on what it learned of the peer",
     "Issuer.count": "parameters of requests",

@@ -12,6 +12,7 @@ DOORS = (
     "mcp_runtime.extensions.skills",
     "mcp_runtime.extensions.tasks",
     "mcp_runtime.host",
+    "mcp_runtime.http_api",
     "mcp_runtime.middleware",
     "mcp_runtime.testing",
     "mcp_runtime.transports",

@@ -20,6 +20,7 @@ from mcp_bindgen.cli.login import login, logout
 from mcp_bindgen.cli.migrate import migrate
 from mcp_bindgen.cli.mock import mock
 from mcp_bindgen.cli.new import dev, new
+from mcp_bindgen.cli.openapi import openapi
 from mcp_bindgen.cli.proposal import proposal
 from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
@@ -87,6 +88,12 @@ changes.add(
 
 servers = Task(app=app, title="Servers")
 servers.add(new, "Write a new project with a server.", "new weather", "docs/start/server.md")
+servers.add(
+    openapi,
+    "Write a server for an API with an OpenAPI document.",
+    "openapi shop.yaml --out shop_server.py",
+    "docs/openapi.md",
+)
 servers.add(dev, "Serve a file with reload, in the official inspector.", "dev server.py", "docs/app.md")
 servers.add(run_server, "Serve an App or a Server from a Python file.", "run server.py", "docs/app.md", **_FORWARDED)
 servers.add(install, "Add a server to the configuration of a client.", "install server.py", "docs/deployment.md")

@@ -51,8 +51,16 @@ def read_source(place: str) -> SourceText:
     Raises:
         InputError: it cannot be read, is too large, or is neither of the two.
     """
-    data = _download_in_time(place) if is_url(place) else read_bytes(Path(place), place)
-    return source_of(data, public_name(place))
+    return source_of(read_place(place), public_name(place))
+
+
+def read_place(place: str, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the content of a file, or of an http(s) URL.
+
+    Raises:
+        InputError: it cannot be read, or is too large.
+    """
+    return _download_in_time(place, max_bytes) if is_url(place) else read_bytes(Path(place), place, max_bytes)
 
 
 def source_of(data: bytes, place: str) -> SourceText:
@@ -124,12 +132,12 @@ def decode(source: SourceText) -> str:
         raise InputError.at(source.name, f"not UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def too_large(place: str) -> InputError:
-    """Return the error about a source above `MAX_BYTES`."""
-    return InputError.at(place, f"larger than {MAX_BYTES // 2**20} MiB, the maximum size of a schema")
+def too_large(place: str, max_bytes: int = MAX_BYTES) -> InputError:
+    """Return the error about a source above the maximum size."""
+    return InputError.at(place, f"larger than {max_bytes // 2**20} MiB, the maximum size of a schema")
 
 
-def read_bytes(path: Path, place: str) -> bytes:
+def read_bytes(path: Path, place: str, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the content of a file.
 
     Raises:
@@ -140,19 +148,19 @@ def read_bytes(path: Path, place: str) -> bytes:
             reason = "this is a folder; give a file in it" if path.is_dir() else "no such file"
             raise InputError.at(place, reason)
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise too_large(place)
+            data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise too_large(place, max_bytes)
     return data
 
 
-def _download_in_time(url: str) -> bytes:
+def _download_in_time(url: str, max_bytes: int) -> bytes:
     """Download a file within `TIMEOUT`: the HTTP client's own timeouts do not cover a slow, steady response."""
     done: Queue[bytes | InputError] = Queue()
 
     def work() -> None:
         try:
-            done.put(_download(url))
+            done.put(_download(url, max_bytes))
         except InputError as error:
             done.put(error)
 
@@ -167,7 +175,7 @@ def _download_in_time(url: str) -> bytes:
     return found
 
 
-def _download(url: str) -> bytes:
+def _download(url: str, max_bytes: int) -> bytes:
     import httpx2  # Only a URL needs it, and its import is not cheap.
 
     where = Location(source=public_name(url))
@@ -178,8 +186,8 @@ def _download(url: str) -> bytes:
             data = b""
             for chunk in response.iter_bytes():
                 data += chunk
-                if len(data) > MAX_BYTES:
-                    raise too_large(public_name(url))
+                if len(data) > max_bytes:
+                    raise too_large(public_name(url), max_bytes)
             return data
     except httpx2.HTTPStatusError as error:
         raise InputError.at(where, f"the server answered {error.response.status_code}") from None
