@@ -5,11 +5,13 @@ from itertools import pairwise
 
 from mcp_bindgen.bridge.derive import Bridge, derive
 from mcp_bindgen.bridge.rows import ERA, Rows
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load.protocol import load_released
 
 FOLDER = "bridges"
 """The package that contains the conversions, next to those of the revisions."""
@@ -57,3 +59,20 @@ def _view(bridge: Bridge) -> views.Bridge:
 def kinds(bridges: Sequence[Bridge]) -> list[str]:
     """Return the kinds of inexpressible content that policies decide on, sorted."""
     return sorted({entry.kind for bridge in bridges for entry in bridge.entries} - set(NO_CHOICE))
+
+
+def between(old: str, new: str) -> Sequence[Bridge]:
+    """Return the bridges between two released revisions, named in either order.
+
+    Raises:
+        InputError: they are not two released revisions.
+    """
+    known = tuple(released())
+    for name in (old, new):
+        if name not in known:
+            message = f"not a released revision; those are {', '.join(known)}"
+            raise InputError.at(name, message)
+    if old == new:
+        raise InputError.at(old, "a revision needs no bridge to itself; name another one")
+    first, last = sorted((old, new))
+    return derive_all([load_released(revision) for revision in known if first <= revision <= last])

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, cast
 
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
+from mcp_bindgen.paths import read_json
 from mcp_bindgen.values.builder import MAX_LENGTH
 from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
 from mcp_runtime.json_schema.meter import PEER_STEPS, Meter, TooManySteps, canonical, weight_of
@@ -138,3 +141,20 @@ def _violations(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "too long", "a" * (sizes["maxLength"] + 1)
     if isinstance(sizes["minLength"], int) and 0 < sizes["minLength"] <= MAX_LENGTH:
         yield "too short", "a" * (sizes["minLength"] - 1)
+
+
+def known_arguments(path: Path | None) -> dict[str, list[dict[str, Any]]]:
+    """Read arguments of tools that a user knows to be good.
+
+    Raises:
+        InputError: the file cannot be read, or holds something else.
+    """
+    if path is None:
+        return {}
+    value = read_json(path)
+    lists = cast("dict[str, Any]", value).values() if isinstance(value, dict) else [None]
+    for each in lists:
+        items = cast("list[object]", each) if isinstance(each, list) else []
+        if not items or not all(isinstance(item, dict) for item in items):
+            raise InputError.at(path, 'must map each tool to a list of arguments: {"add": [{"a": 1, "b": 2}]}')
+    return cast("dict[str, list[dict[str, Any]]]", value)

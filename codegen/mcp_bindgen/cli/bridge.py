@@ -8,19 +8,12 @@ handles.
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mcp_bindgen.cli.options import OutputOption, QuietOption, revision_argument
 from mcp_bindgen.cli.output import PageFormat, answer_page
-from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.ingest.revisions import released
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_bindgen.bridge.derive import Bridge
 
 
 def bridge(
@@ -36,27 +29,12 @@ def bridge(
     Revisions that are not adjacent are bridged through those between them.
     """
     from mcp_bindgen.bridge import report
+    from mcp_bindgen.bridge.emit import between
 
-    found = _between(old, new)
+    found = between(old, new)
     text: dict[PageFormat, Callable[[], str]] = {
         "json": lambda: json.dumps([report.as_json(pair) for pair in found], indent=2),
         "markdown": lambda: report.markdown(found),
         "text": lambda: report.text(found),
     }
     answer_page(format_, text, output, quiet=quiet)
-
-
-def _between(old: str, new: str) -> "Sequence[Bridge]":
-    """Return the bridges between two revisions, named in either order."""
-    from mcp_bindgen.bridge.emit import derive_all
-    from mcp_bindgen.load.protocol import load_released
-
-    known = tuple(released())
-    for name in (old, new):
-        if name not in known:
-            message = f"not a released revision; those are {', '.join(known)}"
-            raise InputError.at(name, message)
-    if old == new:
-        raise InputError.at(old, "a revision needs no bridge to itself; name another one")
-    first, last = sorted((old, new))
-    return derive_all([load_released(revision) for revision in known if first <= revision <= last])

@@ -7,17 +7,15 @@ The JSON output: ``server``, ``revisions`` (those that it speaks), ``clean`` (th
 
 import asyncio
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
 from mcp_bindgen.cli.help import one_server
-from mcp_bindgen.cli.options import BaselineOption, OutputOption, revision_option, seed_option
+from mcp_bindgen.cli.options import BaselineOption, Launch, OutputOption, TimeoutOption, revision_option, seed_option
 from mcp_bindgen.cli.output import answer_document, progress, table
-from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.live.bindings import revisions
-from mcp_bindgen.paths import read_json
 
 TIMEOUT: Final = 10.0
 """Seconds to wait for an answer."""
@@ -45,9 +43,7 @@ def check(
     calls: Annotated[int, typer.Option(min=0, metavar="N", help="The maximum number of calls of tools.")] = 100,
     seed: Annotated[int, seed_option()] = 0,
     robust: Annotated[bool, typer.Option("--robust", help="Also send hostile messages, and many at once.")] = False,
-    env: EnvOption = None,
-    header: HeaderOption = None,
-    cwd: CwdOption = None,
+    launch: Launch,
     timeout: TimeoutOption = TIMEOUT,
     baseline: BaselineOption = None,
     coverage: Annotated[bool, typer.Option("--coverage", help="List the requirements that no probe can see.")] = False,
@@ -62,6 +58,7 @@ def check(
     Only revisions that the server agrees to are judged. The exit status is 1 if it breaks a MUST.
     """
     from mcp_bindgen.check import report as reports
+    from mcp_bindgen.check.arguments import known_arguments
     from mcp_bindgen.check.probe import ToolOptions
     from mcp_bindgen.check.requirements import known
     from mcp_bindgen.check.run import check as run
@@ -79,13 +76,14 @@ def check(
     for id_ in only or ():
         if id_ not in known():
             raise InputError.at("--only", f"{id_!r} is not a requirement of servers; docs/requirements.md lists them")
-    server = described([url] if url else words, None, env=env, cwd=cwd, header=header, by="check")
+    server = launch.server([url] if url else words, by="check")
     assert server is not None, "there is a URL or a command"
     accepted = read_baseline(baseline, today(), known()) if baseline else Baseline()
-    options = ToolOptions(globs=tuple(tools or ()), known=_known_arguments(arguments), seed=seed, limit=calls)
-    paths = {name: [str(path)] for name, path in (("arguments", arguments), ("cwd", cwd)) if path}
-    seconds = [] if timeout == TIMEOUT else [f"{timeout:g}"]
-    typed = _typed(tools=tools, env=env, header=header, timeout=seconds, seed=[str(seed)] if seed else [], **paths)
+    options = ToolOptions(globs=tuple(tools or ()), known=known_arguments(arguments), seed=seed, limit=calls)
+    paths = {name: [str(path)] for name, path in (("arguments", arguments), ("cwd", launch.cwd)) if path}
+    paths |= {} if timeout == TIMEOUT else {"timeout": [f"{timeout:g}"]}
+    paths |= {"seed": [str(seed)]} if seed else {}
+    typed = _typed(tools=tools, env=launch.env, header=launch.header, **paths)
     wanted = Wanted(
         target=target_of(server),
         timeout=timeout,
@@ -104,23 +102,6 @@ def check(
 def _typed(**options: list[str] | None) -> tuple[str, ...]:
     """Return options as they were typed, each with its values."""
     return tuple(word for name, values in options.items() for each in values or () for word in (f"--{name}", each))
-
-
-def _known_arguments(path: Path | None) -> dict[str, list[dict[str, Any]]]:
-    """Read arguments of tools.
-
-    Raises:
-        InputError: the file cannot be read, or holds something else.
-    """
-    if path is None:
-        return {}
-    value = read_json(path)
-    lists = cast("dict[str, Any]", value).values() if isinstance(value, dict) else [None]
-    for each in lists:
-        items = cast("list[object]", each) if isinstance(each, list) else []
-        if not items or not all(isinstance(item, dict) for item in items):
-            raise InputError.at(path, 'must map each tool to a list of arguments: {"add": [{"a": 1, "b": 2}]}')
-    return cast("dict[str, list[dict[str, Any]]]", value)
 
 
 def _coverage(format_: CheckFormat) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from mcp_bindgen.cli import options
-from mcp_bindgen.cli.output import answer_document, answer_verbatim, in_color, report
+from mcp_bindgen.cli.output import answer_document, answer_verbatim, in_color
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import View
@@ -66,8 +66,7 @@ def diff(
     baseline: options.BaselineOption = None,
     output: options.OutputOption = None,
     strict: options.StrictOption = False,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    printing: options.Printing,
     format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Show what breaks between two revisions, and for which programs."""
@@ -86,8 +85,8 @@ def diff(
     )
     load = extension_loader(extension, revision, new) if extension or revision else None
     found = compared((old, new), chosen, known, diagnostics, load)
-    publish(found, format_, output, everything=everything, quiet=quiet)
-    report(diagnostics, verbose=verbose, quiet=quiet)
+    publish(found, format_, output, everything=everything, quiet=printing.quiet)
+    printing.report(diagnostics)
     raise typer.Exit(int(found.fails))
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import QuietOption, SchemaOption, load, revision_argument
+from mcp_bindgen.cli.options import Printing, QuietOption, SchemaOption, load, revision_argument
 from mcp_bindgen.cli.output import IssueFormat, answer_as, answer_verbatim, table
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.revisions import released
@@ -34,7 +34,7 @@ def errata(
     if schema and format_ == "issue":
         raise InputError.at("--schema", "issues are about released revisions; leave it out")
     names = [revision] if revision or schema else list(released())
-    loaded = [load(name, schema=schema, quiet=quiet) for name in names]
+    loaded = [load(name, schema=schema, printing=Printing(quiet=quiet)) for name in names]
     found = {protocol.revision: sorted(protocol.errata, key=_order) for protocol in loaded}
     if format_ == "issue":
         answer_verbatim("\n".join(line for name, rows in found.items() for line in _issues(name, rows)))

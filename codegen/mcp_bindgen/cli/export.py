@@ -1,23 +1,17 @@
 """`mcp-bindgen export`: the protocol as documents: JSON Schema, OpenRPC, the representation, or a page for people."""
 
-import shlex
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
 from mcp_bindgen.cli import options
 from mcp_bindgen.cli.help import CommandGroup, Task, more
-from mcp_bindgen.cli.output import answer, answer_document
+from mcp_bindgen.cli.output import answer
 from mcp_bindgen.diagnostics import InputError, refuse_endless_chains
 from mcp_bindgen.ingest.revisions import released
 
 _PAGE = "docs/reference.md"
-
-RevisionArgument: TypeAlias = Annotated[
-    str | None, options.revision_argument("REVISION", "By default the project's revision, or the newest.")
-]
 
 export = typer.Typer(
     cls=CommandGroup,
@@ -30,46 +24,34 @@ export = typer.Typer(
 
 def export_json_schema(
     *,
-    revision: RevisionArgument = None,
-    schema: options.SchemaOption = None,
     method: Annotated[str | None, typer.Option(metavar="METHOD", help="Only what one method's messages need.")] = None,
     part: Annotated[str | None, typer.Option(metavar="PART", help="With --method: params or result.")] = None,
-    output: options.OutputOption = None,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    document: options.Document,
 ) -> None:
     """Write a revision as JSON Schema (draft 2020-12): schema.json with its errata applied, and documented."""
     from mcp_bindgen.emit.json_schema import dump, json_schema, roots_of
 
-    protocol = options.load(revision, schema=schema, quiet=quiet, verbose=verbose)
-    answer_document(dump(json_schema(protocol, documented=True, roots=roots_of(protocol, method, part))), output)
+    protocol = document.load()
+    document.write(dump(json_schema(protocol, documented=True, roots=roots_of(protocol, method, part))))
 
 
 def export_openrpc(
     *,
-    revision: RevisionArgument = None,
-    schema: options.SchemaOption = None,
-    output: options.OutputOption = None,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    document: options.Document,
 ) -> None:
     """Write a revision as an OpenRPC document, with a method for each of its messages."""
     from mcp_bindgen.emit.json_schema import dump
     from mcp_bindgen.export.openrpc import openrpc
 
-    answer_document(dump(openrpc(options.load(revision, schema=schema, quiet=quiet, verbose=verbose))), output)
+    document.write(dump(openrpc(document.load())))
 
 
 def export_ir(
     *,
-    revision: RevisionArgument = None,
-    schema: options.SchemaOption = None,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Write the JSON Schema of the document instead.")
     ] = False,
-    output: options.OutputOption = None,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    document: options.Document,
 ) -> None:
     """Write what the compiler knows of a revision as JSON, for a generator in any language.
 
@@ -78,10 +60,7 @@ def export_ir(
     from mcp_bindgen.emit.json_schema import dump
     from mcp_bindgen.export.ir import ir, schema_path
 
-    if json_schema:
-        answer_document(schema_path().read_text("utf-8"), output)
-        return
-    answer_document(dump(ir(options.load(revision, schema=schema, quiet=quiet, verbose=verbose))), output)
+    document.write(schema_path().read_text("utf-8") if json_schema else dump(ir(document.load())))
 
 
 def export_reference(
@@ -92,8 +71,7 @@ def export_reference(
     templates: options.TemplatesOption = None,
     rules: Annotated[str, typer.Option(metavar="URL", help="The page on the rules of diff, to link them.")] = "",
     check: options.CheckOption = False,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    printing: options.Printing,
 ) -> None:
     """Write a page with every method, type and error code of all revisions, for a browser without a network.
 
@@ -101,27 +79,17 @@ def export_reference(
     """
     if out.is_dir():
         raise InputError.at(out, "a directory; name a file")
-    from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.emit.python.render import Templates
-    from mcp_bindgen.emit.swap import write_trees
-    from mcp_bindgen.emit.tree import Extent, Tree
-    from mcp_bindgen.emit.tree import compare as compare_tree
-    from mcp_bindgen.export.reference import SHELF, reference
+    from mcp_bindgen.export.reference import SHELF, write_reference
 
     protocols = {name: options.load(name) for name in released()}
     if schema:
-        own = options.load(revision, schema=schema, quiet=quiet, verbose=verbose)
+        own = options.load(revision, schema=schema, printing=printing)
         protocols[own.revision] = own
-    every = [protocols[name] for name in sorted(protocols)]
     with refuse_endless_chains(", ".join(schema or ())):
-        changes = {(old.revision, new.revision): compare(old, new, proven=False) for old, new in pairwise(every)}
-        command = f"mcp-bindgen export reference --out {shlex.quote(out.name)}"
-        text = reference(every, changes, Templates(templates, shelf=SHELF), command, rules)
-    tree = Tree(folder=out.resolve().parent, files={out.name: text}, extent=Extent.LISTED)
-    stale = bool(compare_tree(tree).paths)
-    if not check:
-        write_trees([tree], tree.folder / out.name)
-    if not quiet:
+        every = [protocols[name] for name in sorted(protocols)]
+        stale = write_reference(every, out, Templates(templates, shelf=SHELF), rules, check=check)
+    if not printing.quiet:
         answer(f"{'up to date:' if not stale else 'differs:' if check else 'wrote'} {out}")
     raise typer.Exit(int(check and stale))
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mcp_bindgen.cli import options
-from mcp_bindgen.cli.output import Format, answer_as, answer_json, print_diff, progress, report
+from mcp_bindgen.cli.output import Format, answer_as, answer_json, print_diff, progress
 from mcp_bindgen.diagnostics import Diagnostics, count, warnings_json
 from mcp_bindgen.emit.tree import diff
 from mcp_bindgen.generate.generation import Run
@@ -38,8 +38,7 @@ def generate(
     ] = False,
     check: options.CheckOption = False,
     strict: options.StrictOption = False,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    printing: options.Printing,
     format_: options.FormatOption = "text",
 ) -> None:
     """Write the bindings of revisions, or those of an extension.
@@ -59,24 +58,24 @@ def generate(
     run = Run(request, [read_source(place) for place in request.schema], Diagnostics(strict=strict))
     result = None if strict or check else run.recalled()
     if result is None:
-        with progress(max(1, len(request.revisions)), quiet=quiet) as step:
+        with progress(max(1, len(request.revisions)), quiet=printing.quiet) as step:
             run.plan(step)
     if check:
-        raise typer.Exit(_check(run, quiet=quiet, verbose=verbose, format_=format_))
+        raise typer.Exit(_check(run, printing, format_))
     result = result or run.write()
-    answer_as(format_, result.as_json, lambda: "\n".join(result.lines(own=request.chosen_place)), quiet=quiet)
-    report(result.diagnostics, verbose=verbose, quiet=quiet)
+    answer_as(format_, result.as_json, lambda: "\n".join(result.lines(own=request.chosen_place)), quiet=printing.quiet)
+    printing.report(result.diagnostics)
 
 
-def _check(run: Run, *, quiet: bool, verbose: bool, format_: Format) -> int:
+def _check(run: Run, printing: options.Printing, format_: Format) -> int:
     """Print how the files on disk differ; return the exit status."""
     total = sum(len(drift.paths) for _, drift in run.drifts)
     if format_ == "json":
         answer_json({"up_to_date": not total, **run.drifted(), "warnings": warnings_json(run.diagnostics)})
-    elif not quiet:
+    elif not printing.quiet:
         for tree, drift in run.drifts:
             print_diff(diff(tree, drift, shown(tree.folder)))
         what = f"{count(total, 'file')} {'differs' if total == 1 else 'differ'}" if total else "up to date"
         print(what, file=sys.stderr)
-    report(run.diagnostics, verbose=verbose, quiet=quiet)
+    printing.report(run.diagnostics)
     return 1 if total else 0

@@ -11,6 +11,7 @@ from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
 from mcp_bindgen.cli.docs import page_name
+from mcp_bindgen.cli.options import expanded
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ingest.sources import is_url
 
@@ -49,7 +50,8 @@ class Task:
         end = more(f"{self.prefix} {example}", page)
         name = example.split(maxsplit=1)[0]
         options.setdefault("cls", PlainCommand)
-        self.app.command(name, short_help=summary, epilog=end, rich_help_panel=self.title, **options)(function)
+        add = self.app.command(name, short_help=summary, epilog=end, rich_help_panel=self.title, **options)
+        add(expanded(function))
 
 
 class PlainCommand(TyperCommand):

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption
+from mcp_bindgen.cli.options import FormatOption, TimeoutOption
 from mcp_bindgen.cli.output import answer_as, progress, table
-from mcp_bindgen.cli.tool_sources import TimeoutOption
 from mcp_bindgen.diagnostics import InputError, printable
 
 MAX_UNUSABLE: Final = 20

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from mcp_bindgen.cli.options import PackageOption, QuietOption, VerboseOption, revision_option
-from mcp_bindgen.cli.output import answer, answer_json, report
+from mcp_bindgen.cli.options import PackageOption, Printing, revision_option
+from mcp_bindgen.cli.output import answer, answer_json
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.project.settings import find_settings
@@ -47,8 +47,7 @@ def impact(
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Do not fail if files cannot be read.")
     ] = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    printing: Printing,
     format_: Annotated[ImpactFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """List the lines of your code that are affected by the differences between two revisions.
@@ -74,9 +73,9 @@ def impact(
     packages = tuple(packages_of(package, find_settings(Path.cwd()), before.revision))
     if stubs:
         write_stubs(Stubs(changes), stubs, packages)
-        if not quiet:
+        if not printing.quiet:
             answer(f"wrote stubs of {', '.join(packages)} to {stubs}")
-        report(diagnostics, verbose=verbose, quiet=quiet)
+        printing.report(diagnostics)
         return
     gc.disable()  # All syntax trees are needed to the end: to look for garbage among them takes half of the time.
     try:
@@ -86,11 +85,11 @@ def impact(
     if not found.imports:
         where = Location(source=", ".join(str(path) for path in paths or []))
         diagnostics.warning(where, f"does not use {packages[0]}: check --from and --package")
-    if format_ == "text" and not quiet:
-        answer(render(found, verbose=verbose))
+    if format_ == "text" and not printing.quiet:
+        answer(render(found, verbose=printing.verbose))
     elif format_ != "text":
         answer_json(as_json(found) if format_ == "json" else as_sarif(found))
-    report(diagnostics, verbose=verbose or not found.imports or bool(found.unread), quiet=quiet)
+    printing.report(diagnostics, verbose=not found.imports or bool(found.unread))
     limit = threshold(fail_on)
     fails = any(touched.finding.severity.reaches(limit) for touched in found.touched)
     unread = bool(found.unread) and not skip_unreadable and fail_on != "never"

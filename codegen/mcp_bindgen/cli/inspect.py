@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcp_bindgen.cli.help import words_behind
-from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, revision_option
+from mcp_bindgen.cli.options import FormatOption, Launch, MaskOption, PackageOption, TimeoutOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_json, table, wrapped
-from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, clip, printable
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.reloading.serving import split_target, why_foreign
@@ -48,9 +47,7 @@ def inspect(
     trace: Annotated[bool, typer.Option("--trace", help="Print every message in both directions to stderr.")] = False,
     revision: Annotated[str | None, revision_option("The revision to use; by default the newest one.")] = None,
     package: PackageOption = None,
-    env: EnvOption = None,
-    cwd: CwdOption = None,
-    header: HeaderOption = None,
+    launch: Launch,
     timeout: TimeoutOption = 30,
     mask: MaskOption = True,
     format_: FormatOption = "text",
@@ -73,7 +70,7 @@ def inspect(
         raise InputError.at(pairs[0], "give at most one URI of a SKILL.md, such as skill://pdf-processing/SKILL.md")
     if pairs and not skills and call is None and prompt is None:
         raise InputError.at(pairs[0], "is not a file or a URL; give a program after --: inspect -- COMMAND...")
-    server = described(command, None, env=env, cwd=cwd, header=header, by="inspect")
+    server = launch.server(command, by="inspect")
     if server is None:
         raise InputError.at(_HERE, "give a server: a file, a URL, or a program after -- (inspect -- COMMAND...)")
     complaints: list[str] = []

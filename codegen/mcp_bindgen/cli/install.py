@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import typer
 
+from mcp_bindgen.cli.options import EnvOption
 from mcp_bindgen.cli.output import answer_json
-from mcp_bindgen.cli.tool_sources import EnvOption
 from mcp_bindgen.diagnostics import InputError, refuse_os_errors
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.configuration import with_entries, with_yaml_entries

@@ -1,17 +1,26 @@
-"""Options shared by several commands."""
+"""Options shared by several commands, alone or in groups.
 
-from collections.abc import Sequence
+A group is a frozen dataclass. A command takes it as one parameter; on the command line, each field of it is an option
+in its place (`expanded`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, is_dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from mcp_bindgen.cli.output import Format, report
+from mcp_bindgen.cli.output import Format, answer_document, report
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.project.settings import find_settings
+
+if TYPE_CHECKING:
+    from mcp_bindgen.tool_clients.servers import Server
 
 
 def complete_revision(incomplete: str) -> list[str]:
@@ -69,6 +78,22 @@ StrictOption: TypeAlias = Annotated[
 ]
 
 
+EnvOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--env", metavar="NAME=VALUE", help="An environment variable for the server; repeat for more."),
+]
+HeaderOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--header", metavar="NAME=env:VARIABLE", help="A header for a server with a URL; repeat for more."),
+]
+CwdOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--cwd", metavar="DIR", help="The working directory of the server.")
+]
+TimeoutOption: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0.1, help="Timeout for the server to start and to answer.")
+]
+
+
 def port_option() -> Any:
     """Return the option for the port of a command that listens on 8000 by default."""
     help_ = "Port to listen on (default 8000; 0 picks a free one)."
@@ -80,13 +105,103 @@ def seed_option() -> Any:
     return typer.Option(metavar="N", help="Seed for generated values.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printing:
+    """How much a command prints."""
+
+    quiet: QuietOption = False
+    verbose: VerboseOption = False
+
+    def report(self, diagnostics: Diagnostics, *, verbose: bool = False) -> None:
+        """Print diagnostics to stderr."""
+        report(diagnostics, verbose=self.verbose or verbose, quiet=self.quiet)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A revision, and the file that a document about it is written to."""
+
+    revision: Annotated[
+        str | None, revision_argument("REVISION", "By default the project's revision, or the newest.")
+    ] = None
+    schema: SchemaOption = None
+    output: OutputOption = None
+    printing: Printing = Printing()
+
+    def load(self) -> Protocol:
+        """Load the revision."""
+        return load(self.revision, schema=self.schema, printing=self.printing)
+
+    def write(self, text: str) -> None:
+        """Print the document, or write it to the file."""
+        answer_document(text, self.output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How a server given on the command line is started or reached."""
+
+    env: EnvOption = None
+    cwd: CwdOption = None
+    header: HeaderOption = None
+
+    def server(self, words: Sequence[str] | None, source: Path | None = None, *, by: str) -> "Server | None":
+        """Return the server that a URL, a command or a file gives; None without any.
+
+        Raises:
+            InputError: there are two, or options for starting a server without a server.
+        """
+        from mcp_bindgen.tool_clients.servers import described
+
+        return described(words or (), source, env=self.env or (), cwd=self.cwd, header=self.header or (), by=by)
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the fields of its groups of options as parameters of its own."""
+    own = _parameters(command)
+
+    def run(**given: Any) -> None:
+        command(**{each.name: _taken(each, given) for each in own})
+
+    parameters = [inner for each in own for inner in _flat(each)]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__dict__["__signature__"] = Signature(parameters)
+    return run
+
+
+def _parameters(function: Callable[..., Any]) -> list[Parameter]:
+    """Return the parameters of a command or of a group, by name only, with their annotations evaluated."""
+    hints = get_type_hints(function, include_extras=True)
+    found = signature(function).parameters.values()
+    return [each.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[each.name]) for each in found]
+
+
+def _group(parameter: Parameter) -> Callable[..., Any] | None:
+    annotation: object = parameter.annotation
+    return annotation if isinstance(annotation, type) and is_dataclass(annotation) else None
+
+
+def _flat(parameter: Parameter) -> Iterator[Parameter]:
+    """Iterate over the parameters that a group stands for, in its place; any other parameter is the only one."""
+    group = _group(parameter)
+    for each in _parameters(group) if group else ():
+        yield from _flat(each)
+    if group is None:
+        yield parameter
+
+
+def _taken(parameter: Parameter, given: dict[str, Any]) -> Any:
+    """Return the value of a parameter of a command: a group is made of its fields."""
+    group = _group(parameter)
+    return group(**{each.name: _taken(each, given) for each in _parameters(group)}) if group else given[parameter.name]
+
+
 def load(
     revision: str | None,
     extension: str | None = None,
     schema: Sequence[str] | None = None,
-    *,
-    quiet: bool = False,
-    verbose: bool = False,
+    printing: Printing = Printing(),
 ) -> Protocol:
     """Load a revision; imported here, so that commands that do not load one start faster.
 
@@ -106,7 +221,7 @@ def load(
         sources = [read_source(place) for place in schema]
         is_stated = any(source.kind is SourceKind.TYPESCRIPT for source in sources)
         found = load_sources(sources, revision or (None if is_stated else UNNAMED), diagnostics)
-        report(diagnostics, verbose=verbose, quiet=quiet)
+        printing.report(diagnostics)
         return found
     revision = revision or of_project() or list(released())[-1]
     if extension is not None:

@@ -5,23 +5,16 @@ it has an object on a line for each message: ``at`` (seconds since 1970), ``send
 ``findings`` (each with ``pointer``, ``reason`` and ``warning``) and ``message``, its first characters.
 """
 
-import os
 import shutil
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from io import FileIO
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from mcp_bindgen.cli.help import one_server
-from mcp_bindgen.cli.options import FormatOption, MaskOption, port_option
-from mcp_bindgen.cli.tool_sources import HeaderOption
+from mcp_bindgen.cli.options import FormatOption, HeaderOption, MaskOption, port_option
 from mcp_bindgen.diagnostics import InputError, count
 from mcp_bindgen.ingest.sources import is_url
-
-_STANDARD_ERROR: Final = 2
 
 
 def proxy(
@@ -55,7 +48,7 @@ def proxy(
     """
     from mcp_bindgen.live.recording.record import Recorder
     from mcp_bindgen.live.relaying.proxy import run_proxy
-    from mcp_bindgen.live.report import FindingLines
+    from mcp_bindgen.live.report import FindingLines, opened
     from mcp_bindgen.live.target import Endpoint
     from mcp_bindgen.tool_clients.servers import headers
 
@@ -70,7 +63,7 @@ def proxy(
         raise InputError.at("--http", "is for a command: proxy --http -- COMMAND; clients of a URL use HTTP anyway")
     if http and shutil.which(words[0]) is None:
         raise InputError.at(words[0], "cannot be started: no such command, or not executable")
-    with _opened(log) as out:
+    with opened(log) as out:
         report = FindingLines(out, mask=mask, as_json=format_ == "json")
         recorder = None if record is None else Recorder(record, mask=mask)
         take = None if recorder is None else recorder.take
@@ -95,24 +88,3 @@ def proxy(
             recorder.close()
     if fail and passed.broken:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _opened(log: Path | None) -> Generator[FileIO]:
-    """Open the report unbuffered, so that the process can exit while a thread is still waiting to write."""
-    if log is None:
-        try:
-            out = FileIO(_STANDARD_ERROR, "w", closefd=False)
-        except OSError:  # the parent process closed it
-            out = FileIO(os.devnull, "w")
-        yield out
-        return
-    try:
-        out = FileIO(log, "w")
-    except OSError as error:
-        raise InputError.at(log, f"cannot be written: {error.strerror}") from None
-    try:
-        yield out
-    finally:
-        with suppress(OSError):
-            out.close()

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import ExtensionOption, FormatOption, QuietOption, SchemaOption, load, revision_option
+from mcp_bindgen.cli.options import (
+    ExtensionOption,
+    FormatOption,
+    Printing,
+    QuietOption,
+    SchemaOption,
+    load,
+    revision_option,
+)
 from mcp_bindgen.cli.output import answer_as, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 
@@ -39,7 +47,7 @@ def show(
     from mcp_bindgen.export.facts import Facts, method_text, type_text
     from mcp_bindgen.load.protocol import history
 
-    protocol = load(revision, extension, schema, quiet=quiet)
+    protocol = load(revision, extension, schema, Printing(quiet=quiet))
     facts = Facts(protocol, history(protocol))
     having = facts.history.revisions(name)
     method = next((method for method in protocol.methods if method.name == name), None)

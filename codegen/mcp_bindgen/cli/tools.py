@@ -9,14 +9,13 @@ of tools as the server lists them. That of ``tools check`` is that of ``mcp-bind
 import difflib
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_bindgen.cli import options
-from mcp_bindgen.cli import tool_sources as sources
 from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
 from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.output import answer, answer_document, answer_json, print_diff, progress, report, table
@@ -33,6 +32,36 @@ if TYPE_CHECKING:
 
 _PAGE = "docs/tools.md"
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The servers of a command: one given on the command line, or those of the project."""
+
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="URL | -- COMMAND...", help="The server: a URL, or a program that uses stdio."),
+    ] = None
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="A saved result of tools/list, a list of tools, or a lock file."),
+    ] = None
+    server: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A server of [tool.mcp-bindgen.tools]; repeat for more (default: all)."),
+    ] = None
+    launch: options.Launch
+
+    def one(self) -> "Server | None":
+        """Return the server given on the command line, if any."""
+        return self.launch.server(self.command, self.from_, by="tools")
+
+    def of_project(self) -> "tuple[Server, ...]":
+        """Return the servers of the project."""
+        from mcp_bindgen.tool_clients.servers import servers_of_project
+
+        return servers_of_project(self.server)
+
+
 tools = typer.Typer(
     cls=CommandGroup,
     epilog=more("mcp-bindgen tools list -- python server.py", _PAGE),
@@ -44,12 +73,7 @@ tools = typer.Typer(
 
 def generate(
     *,
-    command: sources.CommandArgument = None,
-    from_: sources.FromOption = None,
-    server: sources.ServerOption = None,
-    env: sources.EnvOption = None,
-    cwd: sources.CwdOption = None,
-    header: sources.HeaderOption = None,
+    source: Source,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE_OR_DIR", help="The module to write (x.py), or a package folder.")
     ] = None,
@@ -60,17 +84,16 @@ def generate(
         str | None, typer.Option("--class", metavar="NAME", help="The client class; by default named after the server.")
     ] = None,
     check: options.CheckOption = False,
-    timeout: sources.TimeoutOption = 60,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    timeout: options.TimeoutOption = 60,
+    printing: options.Printing,
     format_: options.FormatOption = "text",
 ) -> None:
     """Write a typed client for a server's tools, and the lock file with their contract."""
     from mcp_bindgen.live.inspecting.listing import contract_of
     from mcp_bindgen.tool_clients.calling.module import COMMAND, make, refuse_misnamed
-    from mcp_bindgen.tool_clients.servers import LOCK, module_path, servers_of_project
+    from mcp_bindgen.tool_clients.servers import LOCK, module_path
 
-    one = sources.described(command, from_, env=env, cwd=cwd, header=header)
+    one = source.one()
     if one is not None:
         if out is None:
             raise InputError.at("--out", "give the module to write")
@@ -78,14 +101,15 @@ def generate(
         servers: tuple[Server, ...] = (replace(one, module=path, lock=lock or path.with_name(LOCK), client=client),)
     else:
         _refuse_options(out=out, lock=lock, client=client)
-        servers = tuple(found for found in servers_of_project(server) if found.module is not None)
-    paths = {"--out": out, "--lock": lock, "--from": from_, "--cwd": cwd}
+        servers = tuple(found for found in source.of_project() if found.module is not None)
+    launch = source.launch
+    paths = {"--out": out, "--lock": lock, "--from": source.from_, "--cwd": launch.cwd}
     words = [word for option, path in paths.items() if path for word in (option, from_here(path))]
     words += ["--class", client] if client else []
-    whole = _whole([*words, *_each("--env", env), *_each("--header", header)], command or ())
+    whole = _whole([*words, *_each("--env", launch.env), *_each("--header", launch.header)], source.command or ())
     diagnostics = Diagnostics()
     made: list[Made] = []
-    with progress(len(servers), quiet=quiet) as step:
+    with progress(len(servers), quiet=printing.quiet) as step:
         for found in servers:
             step(found.name or from_here(found.module or Path()))
             refuse_misnamed(found)
@@ -97,53 +121,40 @@ def generate(
     if format_ == "json":
         answers = [each.as_json(check=check) | {"warnings": warnings_json(diagnostics)} for each in made]
         answer_json(answers[0] if one is not None else answers)
-    elif not quiet:
+    elif not printing.quiet:
         for each in made:
             _tell(each, check=check)
-    report(diagnostics, verbose=verbose, quiet=quiet)
+    printing.report(diagnostics)
     raise typer.Exit(int(check and any(each.changed for each in made)))
 
 
 def list_(
     *,
-    command: sources.CommandArgument = None,
-    from_: sources.FromOption = None,
-    server: sources.ServerOption = None,
-    env: sources.EnvOption = None,
-    cwd: sources.CwdOption = None,
-    header: sources.HeaderOption = None,
-    timeout: sources.TimeoutOption = 60,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    source: Source,
+    timeout: options.TimeoutOption = 60,
+    printing: options.Printing,
     format_: options.FormatOption = "text",
 ) -> None:
     """List the tools of a server with their arguments."""
     from mcp_bindgen.live.inspecting.listing import contract_of
     from mcp_bindgen.tool_clients.listing import rows
-    from mcp_bindgen.tool_clients.servers import servers_of_project
 
     diagnostics = Diagnostics()
-    one = sources.described(command, from_, env=env, cwd=cwd, header=header)
+    one = source.one()
     contracts = [
-        contract_of(found, timeout, diagnostics, find_gated=True)
-        for found in ((one,) if one else servers_of_project(server))
+        contract_of(found, timeout, diagnostics, find_gated=True) for found in ((one,) if one else source.of_project())
     ]
     if format_ == "json":
         answer_json([dict(tool.raw) for contract in contracts for tool in contract.tools])
     else:
         found = [row for contract in contracts for row in rows(contract)]
         answer(table(("tool", "arguments", "hints", "description"), found))
-    report(diagnostics, verbose=verbose, quiet=quiet)
+    printing.report(diagnostics)
 
 
 def check(
     *,
-    command: sources.CommandArgument = None,
-    from_: sources.FromOption = None,
-    server: sources.ServerOption = None,
-    env: sources.EnvOption = None,
-    cwd: sources.CwdOption = None,
-    header: sources.HeaderOption = None,
+    source: Source,
     lock: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
     ] = None,
@@ -157,19 +168,17 @@ def check(
     ] = "warning",
     baseline: options.BaselineOption = None,
     output: options.OutputOption = None,
-    timeout: sources.TimeoutOption = 60,
-    quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
+    timeout: options.TimeoutOption = 60,
+    printing: options.Printing,
     format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Compare servers with their lock files, and show what breaks callers."""
     from mcp_bindgen.live.inspecting.listing import contract_of
     from mcp_bindgen.tool_clients.comparing.compare import make
     from mcp_bindgen.tool_clients.contract import read_contract, refuse_other_server
-    from mcp_bindgen.tool_clients.servers import servers_of_project
 
-    one = sources.described(command, from_, env=env, cwd=cwd, header=header)
-    servers = (replace(one, lock=lock or one.lock),) if one else servers_of_project(server)
+    one = source.one()
+    servers = (replace(one, lock=lock or one.lock),) if one else source.of_project()
     if one is None:
         _refuse_options(lock=lock)
     if impact and format_ not in ("text", "json"):
@@ -188,10 +197,10 @@ def check(
         refuse_other_server(each.lock, old, new)
         found = make(old, new, lock=each.lock, fail_on=severity, baseline=known)
         if not impact or format_ == "text":
-            publish(found, format_, output, everything=everything, quiet=quiet)
-        lines = _callers(each, old, new, impact, diagnostics, format_=format_, quiet=quiet) if impact else 0
+            publish(found, format_, output, everything=everything, quiet=printing.quiet)
+        lines = _callers(each, old, new, impact, diagnostics, format_=format_, quiet=printing.quiet) if impact else 0
         fails = fails or found.fails or bool(lines and severity)
-    report(diagnostics, verbose=verbose, quiet=quiet)
+    printing.report(diagnostics)
     raise typer.Exit(int(fails))
 
 

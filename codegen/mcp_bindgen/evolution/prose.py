@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import View
+from mcp_bindgen.ingest.sources import read_bytes
 from mcp_bindgen.ir.nodes import Method, Protocol
 
 _ABOUT_FILES = frozenset({"same-revision-changed", "protocol-version-changed", "dialect-changed"})
@@ -94,3 +96,12 @@ def _names(finding: Finding, declared: frozenset[str], methods: Mapping[str, str
 
 def _is_in(name: str, text: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
+
+
+def read_prose(path: Path) -> str:
+    """Read the text of a proposal.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    return read_bytes(path, str(path)).decode("utf-8", "replace")

@@ -6,16 +6,23 @@ Content-Security-Policy admits only its own style sheet and script, by their dig
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import NOTHING, Rule
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python.render import Page, Templates, inlined
+from mcp_bindgen.emit.swap import write_trees
+from mcp_bindgen.emit.tree import Extent, Tree
+from mcp_bindgen.emit.tree import compare as compare_tree
 from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
 from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.leaves import structs
@@ -273,3 +280,15 @@ def _codes(protocols: Sequence[Protocol]) -> Iterator[tuple[Constant, list[str]]
             if isinstance(constant.value, int) and constant.value < 0:
                 found.setdefault((-constant.value, constant.name), (constant, []))[1].append(protocol.revision)
     yield from (found[key] for key in sorted(found))
+
+
+def write_reference(protocols: Sequence[Protocol], out: Path, templates: Templates, rules: str, *, check: bool) -> bool:
+    """Write the page of some revisions, unless it is only to be checked; return whether the one on disk differs."""
+    changes = {(old.revision, new.revision): compare(old, new, proven=False) for old, new in pairwise(protocols)}
+    command = f"mcp-bindgen export reference --out {shlex.quote(out.name)}"
+    text = reference(protocols, changes, templates, command, rules)
+    tree = Tree(folder=out.resolve().parent, files={out.name: text}, extent=Extent.LISTED)
+    is_stale = bool(compare_tree(tree).paths)
+    if not check:
+        write_trees([tree], tree.folder / out.name)
+    return is_stale

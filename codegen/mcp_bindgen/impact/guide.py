@@ -7,11 +7,15 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS
-from mcp_bindgen.diagnostics import plain
+from mcp_bindgen.diagnostics import Diagnostics, plain, refuse_endless_chains
+from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import FRAMES, Finding, Pair, Travel
+from mcp_bindgen.diff.inputs import load_side
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, in_table, prose
 from mcp_bindgen.diff.report.model import Cause, Judged, Report, causes
+from mcp_bindgen.diff.report.options import Options
+from mcp_bindgen.diff.report.sides import report_on
 from mcp_bindgen.diff.report.story import capabilities
 from mcp_bindgen.diff.rule import NOTHING, Rule, View
 from mcp_bindgen.diff.rules import CATALOGUE, definitions, properties
@@ -20,11 +24,14 @@ from mcp_bindgen.diff.rules.messages import REQUEST_METHOD_ADDED, RESULT_ALTERNA
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.witness import Examples
 from mcp_bindgen.emit.python.render import document
+from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
+from mcp_bindgen.impact.run import marks_of
 from mcp_bindgen.impact.topics import NOTES, by_topic, prose_between
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
@@ -341,3 +348,16 @@ def _member(rule: Rule, name: PythonName) -> str:
 
 def _json(message: Any) -> str:
     return plain(words.short(json.dumps(message, ensure_ascii=False), MAX_MESSAGE))
+
+
+def migration_guide(old: str, new: str, diagnostics: Diagnostics) -> str:
+    """Return the guide from one side of a comparison to the other, in Markdown.
+
+    Raises:
+        InputError: a side cannot be read.
+    """
+    with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
+        before, after = load_side(old, diagnostics), load_side(new, diagnostics)
+        findings = compare(before, after)
+    found = report_on((old, new), (before, after), findings, Options(), Baseline())
+    return Guide(found, before, after, Examples(before, after), marks_of(findings, before, after)).render()

@@ -1,13 +1,15 @@
 """The report of a proxy: each message that breaks the protocol, where, and why."""
 
 import json
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from io import RawIOBase
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from io import FileIO, RawIOBase
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mcp_bindgen.diagnostics import clip, printable
+from mcp_bindgen.diagnostics import InputError, clip, printable
 from mcp_bindgen.json_values import NOT_JSON, json_value
 
 if TYPE_CHECKING:
@@ -120,3 +122,27 @@ def line_about(finding: "Finding") -> str:
 
 def _clipped(text: str) -> str:
     return clip(text[: MAX_MESSAGE + 1].replace("\n", " "), MAX_MESSAGE)
+
+
+_STANDARD_ERROR: Final = 2
+
+
+@contextmanager
+def opened(log: Path | None) -> Generator[FileIO]:
+    """Open the report unbuffered, so that the process can exit while a thread is still waiting to write."""
+    if log is None:
+        try:
+            out = FileIO(_STANDARD_ERROR, "w", closefd=False)
+        except OSError:  # the parent process closed it
+            out = FileIO(os.devnull, "w")
+        yield out
+        return
+    try:
+        out = FileIO(log, "w")
+    except OSError as error:
+        raise InputError.at(log, f"cannot be written: {error.strerror}") from None
+    try:
+        yield out
+    finally:
+        with suppress(OSError):
+            out.close()

@@ -135,6 +135,30 @@ def servers_of_project(names: Sequence[str] | None) -> tuple[Server, ...]:
     return tuple(known[name] for name in dict.fromkeys(names or known))
 
 
+def described(
+    words: Sequence[str], source: Path | None, *, env: Sequence[str], cwd: Path | None, header: Sequence[str], by: str
+) -> Server | None:
+    """Return the server that a URL, a command or a file on the command line gives; None without any.
+
+    Raises:
+        InputError: there are two, or options for starting a server without a server.
+    """
+    if source is not None and words:
+        raise InputError.at(by, f"{ONE_OF}, but only one of these")
+    url = words[0] if words and is_url(words[0]) else ""
+    if header and not url:
+        raise InputError.at(by, "--header is for a server with a URL")
+    if url:
+        if len(words) > 1 or env or cwd:
+            raise InputError.at(by, "a server with a URL is not started: it takes no arguments, --env or --cwd")
+        return Server(url=url, headers=headers(header))
+    if (env or cwd) and not words:
+        raise InputError.at(by, "--env and --cwd are for a server to start (-- COMMAND...)")
+    if source is None and not words:
+        return None
+    return Server(command=tuple(words), source=source, env=variables(env), cwd=cwd)
+
+
 def headers(given: Sequence[str]) -> dict[str, str]:
     """Read headers from the environment: command lines are visible to every user of the machine."""
     found: dict[str, str] = {}
