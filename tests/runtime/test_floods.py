@@ -12,7 +12,7 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes, weight
+from mcp_runtime.core.connection.calls import LIGHT, Call, Reply, ReservedBytes, weight
 from mcp_runtime.core.method import NotificationMethod
 from mcp_runtime.core.protocol import dispatch
 from mcp_runtime.core.protocol.jsonrpc import Notification
@@ -331,7 +331,7 @@ def test_the_weight_of_a_message_is_about_what_it_takes() -> None:
 
 def test_a_load_is_released_once() -> None:
     load = ReservedBytes(LIGHT)
-    call = Call(None, Notification("tools/call", None), memory_pair()[0])
+    call = Call(None, Reply(Notification("tools/call", None), memory_pair()[0]))
     call.held = load.reserve(b"x" * LIGHT, 1, None)
     assert call.held is not None
     assert load.reserve(b"x", 1, None) is None

@@ -71,22 +71,21 @@ class _Sessions:
 
     def take(self, received: "Call") -> None:
         """Pass a notification on to the subscriptions that want it."""
-        message, requester = received.message, received.requester
-        uri = (message.params or {}).get("uri")
-        wanting = [one for one in self.open if message.method in CHANGES and one.wants(message.method, uri)]
-        method = requester.binding.methods.get(message.method) if requester.binding is not None else None
+        name, params, requester = received.name, received.raw_params, received.requester
+        wanting = [one for one in self.open if name in CHANGES and one.wants(name, params.get("uri"))]
+        method = requester.binding.methods.get(name) if requester.binding is not None else None
         if not wanting or not isinstance(method, NotificationMethod) or method.params is None:
             return
-        text = to_json(message.params or {})
+        text = to_json(params)
         try:
             given = from_json(text)
             if requester.wire is not None:
                 given = requester.wire.incoming(method, "params", given, text, requester.reader)
-            params = requester.reader.read(method.params, given, method.name)
+            read = requester.reader.read(method.params, given, method.name)
         except RemoteProtocolError:
             return  # the other caller reports that
         for subscription in wanting:
-            subscription.take(method.name, params, len(text))
+            subscription.take(method.name, read, len(text))
 
     async def subscribe(self, uri: str) -> bool:
         """Subscribe to a resource; return whether the server agreed."""

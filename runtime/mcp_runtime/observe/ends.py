@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod
-from mcp_runtime.core.protocol.dispatch import NEVER, STEPS, Action, Batch, ReceivedCall, SentCall, Side, State, Step
+from mcp_runtime.core.protocol.dispatch import NEVER, STEPS, Action, Batch, Booked, SentCall, Side, State, Step
 from mcp_runtime.core.protocol.jsonrpc import Id, Message, Notification, Request, is_id, meta_of
 from mcp_runtime.core.protocol.names import (
     CLIENT_CAPABILITIES,
@@ -70,7 +70,7 @@ class Asked(SentCall):
         return self.judge.request(self.name) if self.judge is not None else None
 
 
-class Received(ReceivedCall):
+class Received(Booked):
     """A request that one end received, without its params.
 
     Args:

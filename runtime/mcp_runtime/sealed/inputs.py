@@ -189,8 +189,9 @@ class SealedInputs(ResultQuestions):
         Raises:
             PeerError: the state belongs to another call or has expired, or an answer is not valid.
         """
-        requester, params = received.requester, received.message.params or {}
-        record = self._opened(state, received.message.method, params, requester)
+        params: Any = received.raw_params
+        requester = received.requester
+        record = self._opened(state, received.name, params, requester)
         waiting = {key: _type_of(asked.method, requester) for key, asked in record.questions.items() if asked.is_open}
         given: Any = params.get("inputResponses")
         # Answers to other questions are ignored, so they need not be valid.

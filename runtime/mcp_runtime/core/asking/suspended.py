@@ -122,9 +122,9 @@ class Suspensions(ResultQuestions):
                 text = "received a requestState that this process did not issue; with several workers, use InputState"
                 connection.log_limited(logging.WARNING, text)
             raise unknown_state()
-        requester, params = received.requester, received.message.params or {}
+        requester, params = received.requester, received.raw_params
         task, exchange = asking.task, asking.exchange
-        is_same = exchange.method.name == received.message.method and asking.digest == digest_of(params)
+        is_same = exchange.method.name == received.name and asking.digest == digest_of(params)
         # Only the event loop of a handler can run it.
         is_here = self._settings.shared and asking.loop is asyncio.get_running_loop()
         may_come = exchange.connection is connection or is_here

@@ -144,20 +144,19 @@ class _Streams:
 
     def take(self, received: Call) -> None:
         """Dispatch a notification, if it belongs to a subscription."""
-        message, binding = received.message, self._connection.requester.spoken
-        params = message.params or {}
-        if message.method == names.NOTIFICATIONS_CANCELLED:
+        params, binding = received.raw_params, self._connection.requester.spoken
+        if received.name == names.NOTIFICATIONS_CANCELLED:
             id_: Any = params.get("requestId")
             if isinstance(id_, int | str) and id_ in self.open:
                 self._connection.outbound.end(id_)
             return
         tag: Any = meta_of(params).get(names.SUBSCRIPTION_ID)
         subscription = self.open.get(tag) if isinstance(tag, int | str) else None
-        method = binding.methods.get(message.method) if binding is not None else None
+        method = binding.methods.get(received.name) if binding is not None else None
         if subscription is None or not isinstance(method, NotificationMethod) or method.params is None:
             return
         try:
-            read = received.requester.reader.read(method.params, params, method.name)
+            read = received.requester.reader.read(method.params, dict(params), method.name)
         except RemoteProtocolError as error:
             self._connection.report(error)
             return

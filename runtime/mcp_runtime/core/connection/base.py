@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.binding import Binding, Wire
 from mcp_runtime.core.connection.background import Background, unblocked
-from mcp_runtime.core.connection.calls import CURRENT, Call, Way
+from mcp_runtime.core.connection.calls import CURRENT, Call, Reply, Way
 from mcp_runtime.core.connection.channels import Channels
 from mcp_runtime.core.connection.requester import Answers, Handler, Requester
 from mcp_runtime.core.connection.timers import Journal, log
@@ -19,8 +19,7 @@ from mcp_runtime.core.errors import ConnectionClosed, McpError, ProtocolViolatio
 from mcp_runtime.core.functions import scoped
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.core.options import Caller, CallOptions, Limits, Tracing
-from mcp_runtime.core.protocol.dispatch import Batch, Side
-from mcp_runtime.core.protocol.jsonrpc import Request
+from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.session import Session
 from mcp_runtime.core.protocol.validation import Reader
 
@@ -60,15 +59,13 @@ class BaseConnection(Caller):
         end: how far it is from its end.
     """
 
-    def __init__(
-        self, transport: Transport, side: Side, limits: Limits, new_call: Callable[[Request, Any, Batch | None], Call]
-    ) -> None:
+    def __init__(self, transport: Transport, side: Side, limits: Limits, new_call: Callable[[Reply], Call]) -> None:
         self.transport = transport
         self.side = side
         self.limits = limits
         self.loop = asyncio.get_running_loop()
         self.background = Background(self.loop, self.settle)
-        self.session = Session(side, new_call)
+        self.session = Session(side, partial(Reply, new_call=new_call))
         self.requester = Requester(side=side, reader=self.reader("MCP"), answers=Answers())
         self.end = OPEN
         transport.connection, transport.calls = self, {}

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias
 
 from mcp_runtime.core.connection.requester import Handler, Principal, Requester
 from mcp_runtime.core.connection.timers import Gate
@@ -13,7 +13,7 @@ from mcp_runtime.core.connection.transport import NO_SCOPES, Channel
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.method import AnyMethod, AnyRequest, WireType
 from mcp_runtime.core.options import CallOptions, Progress
-from mcp_runtime.core.protocol.dispatch import NEVER, Action, Batch, ReceivedCall, SentCall
+from mcp_runtime.core.protocol.dispatch import NEVER, Action, Batch, Booked, SentCall
 from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Id, Notification, Request, meta_of
 
 ENDS: Final = (KeyboardInterrupt, SystemExit)
@@ -90,9 +90,6 @@ class ReservedBytes(Pool):
         return partial(self.add, peer, -more)
 
 
-T = TypeVar("T")
-
-
 class Way(StrEnum):
     """The direction of a message."""
 
@@ -103,29 +100,64 @@ class Way(StrEnum):
 LACKING: Final = "the access token needs the scopes {}"
 
 
-class Call(ReceivedCall):
-    """A request or a notification, from the parse to the answer; see `Exchange`, which handlers and middleware receive.
+class Reply(Booked):
+    """What answers a call; a handler that asks its client in a result goes on with the reply to another request.
+
+    Args:
+        message: the message as received.
+        channel: the channel that it came over.
+        batch: the batch that it belongs to.
+        book: the open requests among which its id is unique; None for a notification, which has no answer.
+        action: what happens to a request.
+        new_call: creates the call that it answers; None for what is not open.
 
     Attributes:
+        call: the call that it answers; None once it is not open any more.
+    """
+
+    def __init__(
+        self,
+        message: Request | Notification,
+        channel: Channel,
+        batch: Batch | None = None,
+        *,
+        book: dict[Id, Any] | None = None,
+        action: Action = Action.DELIVER,
+        new_call: "Callable[[Reply], Call] | None" = None,
+    ) -> None:
+        self.message, self.name, self.id = message, message.method, message.id
+        self.channel, self.batch, self.book, self.action = channel, batch, book, action
+        meta: Any = None if book is None or message.params is None else message.params.get("_meta")
+        token: Any = meta.get("progressToken") if meta.__class__ is dict else None
+        self.token = token if token.__class__ is int or token.__class__ is str else None
+        self.call = None if new_call is None else new_call(self)
+
+
+class Call:
+    """A request or a notification while it is handled; see `Exchange`, which handlers and middleware receive.
+
+    Args:
         connection: the connection that it was received or is sent on.
+        reply: what answers it; one that is not open, unless it is a request of the peer.
+
+    Attributes:
+        name: its method.
         requester: its sender, or the peer that it is sent to.
+        text: the message, or the batch that contains it, until its params are read.
+        parts: how many messages the text contains.
         principal: the authenticated sender, with what its token allows; None if unknown. It is the latest sender that
             began the call or let it continue: by a retry, or by an answer to a question.
         scopes: those that the functions that it called needed, and that whoever lets it continue needs too.
-        text: the message, or the batch that contains it, until its params are read.
-        parts: how many messages the text contains.
         held: its share of the limit on held messages; None if it has none.
         task: the task of its handler; None before that runs.
         gate: limits its progress reports; None before the second.
         reported_at: when its first progress report was sent, by the event loop's clock.
         has_wrong_progress: whether its handler reported invalid progress, which is logged once.
-        is_open: whether it is a request of the peer that is neither answered nor cancelled.
-        resumed: done when a handler that asked its requester in a result can continue with another request; its result
-            is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
+        resumed: done when a handler that asked its requester in a result can continue with another request, maybe on
+            another connection; None if it never asked.
         keeper: keeps it open after its handler has returned; None for most.
     """
 
-    channel: Channel
     method: AnyMethod
     params: Any
     reported_at: float
@@ -140,27 +172,28 @@ class Call(ReceivedCall):
     has_wrong_progress: bool = False
     is_cancelled: bool = False
     cancel_reason: str | None = None
-    resumed: "asyncio.Future[Any] | None" = None
+    resumed: "asyncio.Future[None] | None" = None
     keeper: Any = None
 
-    def __init__(
-        self,
-        connection: Any,
-        message: Request | Notification,
-        channel: Channel,
-        batch: Batch | None = None,
-        *,
-        book: dict[Id, Any] | None = None,
-        action: Action = Action.DELIVER,
-    ) -> None:
-        self.connection, self.channel = connection, channel
-        self.message, self.name, self.id = message, message.method, message.id
-        self.principal: Principal | None = channel.principal
-        self.batch, self.book, self.action = batch, book, action
-        meta: Any = None if book is None or message.params is None else message.params.get("_meta")
-        token: Any = meta.get("progressToken") if meta.__class__ is dict else None
-        self.token = token if token.__class__ is int or token.__class__ is str else None
-        self.is_open = message.__class__ is Request
+    def __init__(self, connection: Any, reply: Reply) -> None:
+        self.connection, self.reply, self.name = connection, reply, reply.name
+        self.principal: Principal | None = reply.channel.principal
+
+    @property
+    def id(self) -> Any:
+        """The id of the request that it answers now; None for a notification, and for what was not received."""
+        return self.reply.id
+
+    @property
+    def channel(self) -> Channel:
+        """The channel that it came over."""
+        channel: Channel = self.reply.channel
+        return channel
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a request of the peer that is neither answered nor cancelled."""
+        return self.reply.book is not None
 
     def lacks(self, scopes: Collection[str]) -> bool:
         """Return whether its sender lacks one of these `scopes`, where the transport has authorization."""
@@ -196,7 +229,6 @@ class Call(ReceivedCall):
 
     def mark_closed(self) -> None:
         """Note that the request was answered or refused, or that its answer is no longer wanted."""
-        self.is_open = False
         keeper, self.keeper = self.keeper, None
         if keeper is not None:
             keeper.ended()
@@ -211,29 +243,21 @@ class Call(ReceivedCall):
         """Whether its handler waits for another request to continue with."""
         return self.resumed is not None and not self.resumed.done()
 
-    def suspend(self, resumed: "asyncio.Future[Any]") -> None:
-        """Detach from the request, which was answered, until another one resumes it and completes `resumed`."""
-        self.is_open, self.resumed = False, resumed
+    def suspend(self, resumed: "asyncio.Future[None]") -> None:
+        """Wait for another request to continue with, which completes `resumed`; this one is answered now."""
+        self.resumed = resumed
 
-    def resume(self, other: "Call", *, by: object) -> None:
-        """Continue as another request of the same requester, on its channel and with its capabilities.
+    def resume(self, other: "Call") -> None:
+        """Continue with the reply to another request of the same requester, and with that one's capabilities.
 
-        It is answered by `by`; see `resumed`.
+        Args:
+            other: the other request, whose handler is not called.
         """
         self.connection, self.requester, self.principal = other.connection, other.requester, other.principal
-        self.message, self.id, self.channel = other.message, other.id, other.channel
-        self.batch, self.token, self.progress, self.gate = other.batch, other.token, None, None
-        self.book, other.book = other.book, None
-        if self.book is not None:
-            self.book[self.id] = self
-        self.is_open = True
+        self.reply = other.reply
+        self.reply.call = self
         if self.resumed is not None and not self.resumed.done():
-            self.resumed.set_result(by)
-
-    def answerer(self, first: T) -> T:
-        """Return what answers it: `first`, unless its handler continues with a request that something else answers."""
-        resumed = self.resumed
-        return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())
+            self.resumed.set_result(None)
 
     def run(self, handler: Handler, middleware: "AnyMiddleware") -> Awaitable[Any]:
         """Run its `handler` through the `middleware`."""
@@ -247,12 +271,12 @@ class Call(ReceivedCall):
     @property
     def raw_params(self) -> Mapping[str, Any]:
         """The params as received, keyed by wire names; empty if there were none."""
-        return self.message.params or {}
+        return self.reply.message.params or {}
 
     @property
     def meta(self) -> Mapping[str, Any]:
         """The `_meta` of the message, keyed by wire names; empty if it has none, or if it was not received."""
-        return meta_of(self.message.params)
+        return meta_of(self.reply.message.params)
 
 
 CURRENT: Final[ContextVar[Call | None]] = ContextVar("mcp_exchange", default=None)

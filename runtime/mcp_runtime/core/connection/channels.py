@@ -7,10 +7,11 @@ is sent on the main channel.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, cast
 
 from mcp_runtime.core.connection.background import Background
-from mcp_runtime.core.connection.calls import CURRENT, Call
+from mcp_runtime.core.connection.calls import CURRENT, Call, Reply
 from mcp_runtime.core.connection.transport import ANSWER_SENT, MAX_UNREAD, Channel, Sent
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.protocol.session import Session
@@ -48,21 +49,21 @@ class Channels:
     def __contains__(self, channel: object) -> bool:
         return channel in self._kept
 
-    def opened(self, call: Call) -> None:
+    def opened(self, reply: Reply) -> None:
         """Keep the channel of a request, which is not the main one, since that is open on it."""
-        call.channel.calls[call.id] = call
-        self._keep(call.channel)
+        reply.channel.calls[reply.id] = reply
+        self._keep(reply.channel)
 
     @property
     def has_open_calls(self) -> bool:
         """Whether a request of the peer is open that ends by itself: one that listens does not."""
-        incoming = cast("Iterable[Call]", self._session.incoming.values())
-        return any(call.keeper is None for call in (*incoming, *self.calls()))
+        return any(reply.call is not None and reply.call.keeper is None for reply in self.replies())
 
-    def calls(self) -> Iterator[Call]:
-        """Iterate over the open requests that are booked on their channels."""
-        for channel in self._kept:
-            yield from channel.calls.values()
+    def replies(self) -> Iterator[Reply]:
+        """Iterate over the open requests of the peer, which the session or their channels have booked."""
+        on_channels = (channel.calls.values() for channel in self._kept)
+        in_session = cast("Iterable[Reply]", self._session.incoming.values())
+        return iter({*in_session, *chain.from_iterable(on_channels)})
 
     def _keep(self, channel: Channel) -> None:
         """Keep a channel until nothing is open or unread on it, or its channel is lost."""
@@ -147,31 +148,32 @@ class Channels:
             channel.room = channel.room or asyncio.Event()
             await channel.room.wait()
 
-    def answer(self, call: Call, result: bytes, *, at_once: bool = False) -> Channel:
+    def answer(self, reply: Reply, result: bytes, *, at_once: bool = False) -> Channel:
         """Answer an open request with its result, over its own channel, and return the channel; see `send_at_once`."""
-        self._conclude(call, self._session.answer(call, result), at_once=at_once)
-        return call.channel
+        return self._conclude(reply, self._session.answer(reply, result), at_once=at_once)
 
-    def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
+    def refuse(self, reply: Reply, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own channel."""
-        self._conclude(call, self._session.refuse(call, code, message, data), Sent(code=code), at_once=True)
+        self._conclude(reply, self._session.refuse(reply, code, message, data), Sent(code=code), at_once=True)
 
-    def drop(self, call: Call) -> None:
+    def drop(self, reply: Reply) -> None:
         """Forget a request whose answer the peer no longer wants."""
-        if call.book is not None:
-            self._conclude(call, self._session.drop(call))
+        if reply.book is not None:
+            self._conclude(reply, self._session.drop(reply))
 
-    def _conclude(self, call: Call, message: bytes, about: Sent = ANSWER_SENT, *, at_once: bool = False) -> None:
+    def _conclude(self, reply: Reply, message: bytes, about: Sent = ANSWER_SENT, *, at_once: bool = False) -> Channel:
         """Send what is left to send on a request, over its own channel, which is finished with its last request."""
-        channel, is_last = call.channel, False
+        channel: Channel = reply.channel
+        is_last, reply.call = False, None
         if channel is not self.main:
-            channel.calls.pop(call.id, None)
+            channel.calls.pop(reply.id, None)
             is_last = not channel.calls
             if is_last and not channel.unread_bytes:
                 self._kept.pop(channel, None)
         (self.send_at_once if at_once else self.send)(message, channel, about)
         if is_last:
             channel.finish()
+        return channel
 
     def check_open(self, call: Call | None = None) -> None:
         """Check that the connection is open.
@@ -189,6 +191,6 @@ class Channels:
         """Handle the end of the connection: no request is open any more, and nothing is sent."""
         self._closed_because = reason
         for channel in self._kept:
-            for call in channel.calls.values():
-                call.book = None
+            for reply in channel.calls.values():
+                reply.book = None
             channel.calls = {}

@@ -1,5 +1,6 @@
 """Params and results of messages, read and checked; lists item by item; and the errors for exceptions of handlers."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
@@ -186,7 +187,9 @@ def refusal(error: BaseException, method: str, requester: Requester, log: Log) -
         text = "%s needs the capability %s, %s"
         log(logging.WARNING, text, method, " and ".join(error.capabilities), error.because)
         return _missing(error, requester)
-    if isinstance(error, WrongResult):
+    if isinstance(error, asyncio.CancelledError):
+        log(logging.ERROR, "the handler of %s was cancelled from within", method)
+    elif isinstance(error, WrongResult):
         log(logging.ERROR, "the handler of %s %s", method, error)
     elif isinstance(error, MissingCapability | errors.AuthorError):
         log(logging.ERROR, "the handler of %s failed: %s", method, error)

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.core.connection.base import BaseConnection
-from mcp_runtime.core.connection.calls import CURRENT, Call, Proceed, Way, through
+from mcp_runtime.core.connection.calls import CURRENT, Call, Proceed, Reply, Way, through
 from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.notifications import NotificationStream, Reports, log_message
 from mcp_runtime.core.connection.outbound import Outbound
@@ -42,7 +42,7 @@ CloseHook: TypeAlias = Callable[[str], None]
 
 
 class Exchange(Call):
-    """A request or a notification on its connection; created from the `message`, its `channel` and its `batch`.
+    """A request or a notification on its connection, as handlers and middleware see it.
 
     Attributes:
         connection: the connection that it was received or is sent on.
@@ -64,7 +64,7 @@ class Exchange(Call):
         It has `params`, a `way` and a `requester` on the `connection`. What this side asks itself has the rights of the
         message being handled.
         """
-        made = cls(connection, Notification(method.name, None), connection.channels.main)
+        made = cls(connection, Reply(Notification(method.name, None), connection.channels.main))
         made.way, made.requester, made.method, made.params = way, requester, method, params
         cause = CURRENT.get() if way is Way.RECEIVED else None
         made.principal = cause.principal if cause is not None and cause.connection is connection else None
@@ -80,7 +80,7 @@ class Exchange(Call):
             total: how much there is to do; None if unknown.
             message: a text to show, or None.
         """
-        if self.book is not None and (self.is_open or not self.is_modern):
+        if self.is_open:
             channel = self.connection.reports.progress(self, progress, total, message)
             if channel is not None:
                 await channel.drain()
@@ -253,8 +253,7 @@ class Connection(BaseConnection):
     @property
     def open_requests(self) -> int:
         """How many requests of both sides are not answered yet."""
-        session = self.session
-        return len(session.outgoing) + len({*session.incoming.values(), *self.channels.calls()})
+        return len(self.session.outgoing) + sum(1 for _ in self.channels.replies())
 
     def request(
         self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None

@@ -94,7 +94,9 @@ class Inbound:
         has_turn = waits or self._has_turn()
         if self._ending and self._is_ending(call):
             # The peer cancelled a request with this id, and its handler has not ended yet.
-            self._channels.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
+            self._channels.refuse(
+                call.reply, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled"
+            )
         elif waits and self._waiting >= limits.max_waiting:
             self._refuse_busy(call, f"at most {limits.max_waiting:,} requests like this may wait")
         elif not has_turn and len(self._queue) >= limits.max_queued:
@@ -108,18 +110,19 @@ class Inbound:
             self._queue[call] = copy_context()
 
     def _refuse_busy(self, call: Call, reason: str) -> None:
-        self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
+        self._channels.refuse(call.reply, jsonrpc.INTERNAL_ERROR, reason)
 
     def _has_turn(self) -> bool:
         return len(self._running) - self._waiting < self._connection.limits.max_in_flight
 
     def _is_ending(self, call: Call) -> bool:
         """Whether the handler of a cancelled request with the same id is still running."""
+        reply = call.reply
         return any(
-            other.id == call.id
-            and other.is_modern is call.is_modern
-            and (other.channel is call.channel or not call.is_modern)
-            for other in self._ending
+            other.id == reply.id
+            and other.is_modern is reply.is_modern
+            and (other.channel is reply.channel or not reply.is_modern)
+            for other in (ending.reply for ending in self._ending)
         )
 
     def _reserve(self, call: Call) -> bool:
@@ -129,15 +132,15 @@ class Inbound:
 
     def lose(self, channel: Channel, reason: str) -> None:
         """Stop handling what came over a lost channel, unless it belongs to a session (basic/transports)."""
-        for call in tuple(channel.calls.values()):
-            if call.is_modern:
-                self.stop(call, reason)
+        for reply in tuple(channel.calls.values()):
+            if reply.is_modern:
+                self.stop(reply.call, reason)
 
     def stop(self, call: Call, reason: str | None) -> None:
         """Stop handling a request, for a reason of the peer if it gives one; it gets no answer."""
         if self._queue.pop(call, None) is not None:
             call.release()
-        self._channels.drop(call)
+        self._channels.drop(call.reply)
         if call in self._kept:
             del self._kept[call]
             call.mark_cancelled(reason)
@@ -153,13 +156,13 @@ class Inbound:
         task.cancel(reason)
         # A task that is cancelled before its first step runs none of its code, not even its `finally`.
         if never_ran(task):
-            self._finished(call)
+            self.finished(call)
 
     def suspend(self, call: Call, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
         """Answer an open request now, while its handler waits; return its task, which may outlive the connection."""
         self._reports.finish(call)
         call.suspend(self._connection.loop.create_future())
-        self._channels.answer(call, result)
+        self._channels.answer(call.reply, result)
         self._release(call)
         if keep:
             self._kept[call] = None
@@ -174,7 +177,7 @@ class Inbound:
         self._connection.background.release(call.task)
         self._kept.pop(call, None)
         self._running[call] = None
-        call.resume(received, by=self)
+        call.resume(received)
 
     def conclude(self, call: Call, result: bytes, reason: str) -> None:
         """Answer a request that was kept open; on a stream shared with other requests it is cancelled as well.
@@ -185,8 +188,8 @@ class Inbound:
         if not call.is_open or call not in self._kept:
             return
         del self._kept[call]
+        channel = connection.channels.answer(call.reply, result)
         call.mark_closed()
-        channel = connection.channels.answer(call, result)
         if channel is connection.channels.main:
             params = jsonrpc.dump({"requestId": call.id, "reason": reason})
             connection.channels.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), channel)
@@ -215,7 +218,7 @@ class Inbound:
             self._refuse(call, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return
         method, handler = found
-        given = call.message.params or {}
+        given = call.reply.message.params or {}
         if (state := given.get("requestState")) is not None and self._resumes(method, call, state):
             return
         try:
@@ -236,7 +239,7 @@ class Inbound:
 
     def _refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         call.release()
-        self._channels.refuse(call, code, message, data)
+        self._channels.refuse(call.reply, code, message, data)
 
     def _resumes(self, method: AnyMethod, call: Call, state: Any) -> bool:
         """Whether a request was passed to a suspended handler, or was refused because there is none."""
@@ -253,60 +256,52 @@ class Inbound:
         return True
 
     async def _answer(self, call: Call, handler: Handler) -> None:
-        """Run the handler of a request, and deliver the outcome over the connection that answers it by then."""
+        """Run the handler of a request, and deliver the outcome over the connection that it is open on by then."""
         CURRENT.set(call)
-        answerer = self
         try:
             outcome = await self._run(call, handler)
-            if call.resumed is not None:
-                answerer = await call.resumed
-            await answerer._deliver(call, outcome)
-        except asyncio.CancelledError:
-            answerer = call.answerer(self)
-            if call.book is not None and not answerer._connection.end.is_closed:
-                text = "the handler of %s was cancelled from within"
-                answerer._connection.log_limited(logging.ERROR, text, call.name)
-                await answerer._deliver(call, PeerError(jsonrpc.INTERNAL_ERROR, "internal error"))
+            if call.resumed is not None and not isinstance(outcome, asyncio.CancelledError):
+                await call.resumed
+            await call.connection.inbound.deliver(call, outcome)
         finally:
-            answerer._finished(call)
+            call.connection.inbound.finished(call)
 
     async def _run(self, call: Call, handler: Handler) -> bytes | BaseException:
         """Return the outcome of a request: its encoded result, or the exception of its handler."""
         try:
-            if call.channel.owed_bytes > MAX_UNREAD:
-                await self._channels.wait_for_room(call.channel)
+            if call.reply.channel.owed_bytes > MAX_UNREAD:
+                await self._channels.wait_for_room(call.reply.channel)
             result = await call.run(handler, self._middleware)
             method: Any = call.method  # which a handler may have replaced
             return self._outbound.results.encode(method, result, call.requester)
-        except (*ENDS, asyncio.CancelledError):
+        except ENDS:
             raise
         except BaseException as error:
             return error
 
-    async def _deliver(self, call: Call, outcome: bytes | BaseException) -> None:
+    async def deliver(self, call: Call, outcome: bytes | BaseException) -> None:
         """Answer a request, unless it is over, and wait until the peer has room for more."""
-        if call.book is None:
+        reply = call.reply
+        if reply.book is None:
             return
         if call.keeper is not None and isinstance(outcome, bytes):
             self._kept[call] = None
             call.keeper.hold(outcome)
             return
-        if call.gate is not None or call.channel.logs is not None:
+        channel: Channel = reply.channel
+        if call.gate is not None or channel.logs is not None:
             self._reports.finish(call)
-        channel = call.channel
         if isinstance(outcome, BaseException):
-            call.mark_closed()
             refused = refusal(outcome, call.name, call.requester, self._connection.log_limited)
-            self._channels.refuse(call, refused.code, refused.message, refused.data)
-            return
-        call.is_open = False
-        if channel.owed_bytes and channel.owed_bytes + len(outcome) > self._connection.limits.max_unread_bytes:
-            self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
+            self._channels.refuse(reply, refused.code, refused.message, refused.data)
+            call.mark_closed()
+        elif channel.owed_bytes and channel.owed_bytes + len(outcome) > self._connection.limits.max_unread_bytes:
+            self._channels.refuse(reply, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
         else:
-            self._channels.answer(call, outcome)
+            self._channels.answer(reply, outcome)
             await self._channels.drain_result(channel, len(outcome))
 
-    def _finished(self, call: Call) -> None:
+    def finished(self, call: Call) -> None:
         """Forget a request whose handler has ended, unless the request is kept open without it."""
         if call in self._running:
             self._release(call)

@@ -239,29 +239,27 @@ class Reports:
 
         Returns the channel that the report is sent on; None if it is not sent.
         """
-        connection, gate = self._connection, call.gate
-        if call.book is None:
-            return None
-        before = gate.waiting[0] if gate is not None and gate.waiting is not None else call.progress
+        connection, reply, gate = self._connection, call.reply, call.gate
+        before = gate.waiting[0] if gate is not None and gate.waiting is not None else reply.progress
         wrong = no_progress(progress, total, before)
         if wrong is not None:
             if not call.has_wrong_progress:
                 call.has_wrong_progress = True
                 connection.log_limited(logging.WARNING, DROPPED, call.name, wrong)
             return None
-        if call.token is None:
-            call.progress = progress
+        if reply.token is None:
+            reply.progress = progress
             return None
         channel, session = call.channel, connection.session
         rate = connection.limits.progress_rate
-        if rate is None or call.progress is None:
+        if rate is None or reply.progress is None:
             call.reported_at = connection.loop.time()
-            connection.channels.send(session.progress(call, progress, total, message), channel)
+            connection.channels.send(session.progress(reply, progress, total, message), channel)
             return channel
         if gate is None:  # which the many requests that report once need not have
 
             def send(report: tuple[float, float | None, str | None]) -> None:
-                connection.channels.send(session.progress(call, *report), channel)
+                connection.channels.send(session.progress(reply, *report), channel)
 
             gate = call.gate = Gate(connection.loop, rate, send, call.reported_at)
         gate.put((progress, total, message))

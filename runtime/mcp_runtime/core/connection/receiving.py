@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from mcp_runtime.core.connection import transport
 from mcp_runtime.core.connection.base import BaseConnection, End
-from mcp_runtime.core.connection.calls import LACKING, Call, Way
+from mcp_runtime.core.connection.calls import LACKING, Call, Reply, Way
 from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.outbound import Outbound
 from mcp_runtime.core.connection.requester import Requester
@@ -15,7 +15,7 @@ from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.connection.transport import ACCEPTED, ANSWER, Channel, Outcome, Sent, TransportError, Verdict
 from mcp_runtime.core.errors import MAX_TEXT, AuthorizationError, ConnectionClosed, McpError, PeerError, clipped
 from mcp_runtime.core.protocol import dispatch, jsonrpc
-from mcp_runtime.core.protocol.dispatch import MODERN, Action, Event, ReceivedCall, Side, State, cancelled
+from mcp_runtime.core.protocol.dispatch import MODERN, Action, Booked, Event, Side, State, cancelled
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING, VERSION
 
@@ -33,7 +33,7 @@ class Receiving(transport.Receiver):
         connection: the connection.
         inbound: takes the peer's requests and notifications.
         outbound: takes the answers to this side's requests.
-        new_call: creates the record of an incoming message from the message, its channel and its batch.
+        new_call: creates the `Exchange` of an incoming message from its reply.
 
     Attributes:
         last_activity: when the last message arrived, by the event loop's clock in seconds.
@@ -53,7 +53,7 @@ class Receiving(transport.Receiver):
     )
 
     def __init__(
-        self, connection: BaseConnection, inbound: Inbound, outbound: Outbound, new_call: Callable[..., Call]
+        self, connection: BaseConnection, inbound: Inbound, outbound: Outbound, new_call: Callable[[Reply], Call]
     ) -> None:
         self._connection, self._inbound, self._outbound = connection, inbound, outbound
         self._new_call = new_call
@@ -159,13 +159,13 @@ class Receiving(transport.Receiver):
             connection.finish(because)
 
     def _take(self, event: Event, text: bytes, channel: Channel, parts: int = 1) -> Outcome:
-        if isinstance(event, ReceivedCall):
-            return self._take_request(cast("Call", event), self._connection.requester, text, parts)
+        if isinstance(event, Booked):
+            return self._take_request(cast("Reply", event), self._connection.requester, text, parts)
         match event:
             case Result():
                 return self._refused(event.call, channel) or self._outbound.take_result(event, text)
             case Notification():
-                call = self._new_call(event, channel)
+                call = self._new_call(Reply(event, channel))
                 call.requester, call.text, call.parts = self._connection.requester, text, parts
                 return self._inbound.notifications.receive(call)
             case Failure():
@@ -176,7 +176,7 @@ class Receiving(transport.Receiver):
             case dispatch.Progressed():
                 self._outbound.take_progress(event)
             case dispatch.Cancelled():
-                call = cast("Call", event.call)
+                call = cast("Call", cast("Reply", event.reply).call)
                 scopes = call.scopes | call.requester.answers.needed(call.name, call.raw_params)
                 if channel.lacks(scopes, channel.principal):
                     return _lacking(tuple(sorted(scopes)))
@@ -194,16 +194,17 @@ class Receiving(transport.Receiver):
         self._connection.session.outgoing[sent.id] = sent
         return _lacking(scopes)
 
-    def _take_request(self, call: Call, requester: Requester, text: bytes, parts: int = 1) -> Outcome:
-        action, channels = call.action, self._connection.channels
-        if call.channel is not channels.main:
-            channels.opened(call)
+    def _take_request(self, reply: Reply, requester: Requester, text: bytes, parts: int = 1) -> Outcome:
+        action, channels = reply.action, self._connection.channels
+        if reply.channel is not channels.main:
+            channels.opened(reply)
         if action is Action.BEGIN:
-            self._take_initialize(call)
+            self._take_initialize(reply)
         elif action is Action.PONG and PING not in requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
-            channels.answer(call, b"{}", at_once=True)
+            channels.answer(reply, b"{}", at_once=True)
         else:
+            call = cast("Call", reply.call)
             call.requester, call.text, call.parts = requester, text, parts
             self._inbound.take_request(call)
         return transport.ANSWERED
@@ -228,22 +229,24 @@ class Receiving(transport.Receiver):
             return self._take_fault(error, channel)
         if isinstance(message, Request):
             assert self.identify is not None
-            call = self._booked(message, channel)
+            reply = self._booked(message, channel)
             try:
-                return self._take_request(call, self.identify(message, meta, channel), text)
+                return self._take_request(reply, self.identify(message, meta, channel), text)
             except PeerError as error:
-                self._connection.channels.refuse(call, error.code, error.message, error.data)
+                self._connection.channels.refuse(reply, error.code, error.message, error.data)
                 return Outcome(Verdict.REJECTED, error.code, error.message)
         if _MODERN.get(message.method, _MODERN[dispatch.NOTIFICATION]) is Action.CANCEL:
             return self._take(cancelled(message.params, channel.calls), text, channel)
         return ACCEPTED
 
-    def _booked(self, request: Request, channel: Channel) -> Call:
+    def _booked(self, request: Request, channel: Channel) -> Reply:
         """Return the record of a modern-era request, which is open on its channel from now on."""
         action = _MODERN.get(request.method, _MODERN[dispatch.REQUEST])
-        call = channel.calls[request.id] = self._new_call(request, channel, book=channel.calls, action=action)
-        call.is_modern = True
-        return call
+        reply = channel.calls[request.id] = Reply(
+            request, channel, book=channel.calls, action=action, new_call=self._new_call
+        )
+        reply.is_modern = True
+        return reply
 
     def _is_modern_anyway(self, value: dict[str, Any], channel: Channel) -> bool:
         """Whether a call is of the modern era without naming its revision: it cancels one, or there is no session."""
@@ -252,22 +255,22 @@ class Receiving(transport.Receiver):
             opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
             return self._connection.session.state is State.NEW and method not in opening
         found = cancelled(value.get("params"), channel.calls) if method == NOTIFICATIONS_CANCELLED else None
-        return found is not None and found.call.is_modern
+        return found is not None and found.reply.is_modern
 
-    def _take_initialize(self, call: Call) -> None:
+    def _take_initialize(self, reply: Reply) -> None:
         connection = self._connection
         if self.on_initialize is None:
-            connection.channels.refuse(call, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
+            connection.channels.refuse(reply, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
             return
         try:
-            result = self.on_initialize(cast("Request", call.message), call.channel)
+            result = self.on_initialize(cast("Request", reply.message), reply.channel)
         except PeerError as error:
-            connection.channels.refuse(call, error.code, error.message, error.data)
+            connection.channels.refuse(reply, error.code, error.message, error.data)
         except Exception as error:
             connection.log_limited(logging.ERROR, "%s failed", INITIALIZE, exc_info=error)
-            connection.channels.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
+            connection.channels.refuse(reply, jsonrpc.INTERNAL_ERROR, "internal error")
         else:
-            connection.channels.answer(call, jsonrpc.dump(result))
+            connection.channels.answer(reply, jsonrpc.dump(result))
 
     def _take_text(self, text: bytes, error: Fault) -> Outcome:
         """Process a line of text that a server printed. It gets no answer, since it was not a message."""

@@ -264,7 +264,7 @@ def params_of(method: AnyMethod, received: Call) -> Any:
     Raises:
         RemoteProtocolError: they are not valid.
     """
-    params, requester = received.message.params, received.requester
+    params, requester = received.reply.message.params, received.requester
     if method.params is None or (params is None and not method.params_required):
         return None
     given, wire = params or {}, requester.wire

@@ -4,7 +4,7 @@ The session belongs to the legacy era (2024-11-05 to 2025-11-25, basic/lifecycle
 era (2026-07-28) has none: each request stands alone.
 
 A result or an error is in no table. In every state it completes the request of this side that has its id. An open
-request has one record, from the parse to the answer.
+request of the peer has one record (`Booked`), from the parse to the answer.
 """
 
 from collections.abc import Callable, Mapping
@@ -173,20 +173,20 @@ class Batch:
         self.answers.append(answer)
 
 
-class ReceivedCall:
-    """A message of the peer; a request is booked until it is answered, refused or dropped.
+class Booked:
+    """A message of the peer as a session sees it; a request is open until it is answered, refused or dropped.
 
     Attributes:
-        action: what happens to a request.
         message: the message as received.
         name: its method.
         id: the id of the request; None for a notification.
         channel: the channel that it came over.
+        batch: the batch that it belongs to; None for most.
         book: the open requests among which its id is unique; None unless it is open.
-        is_modern: whether it is independent of any session.
+        action: what happens to a request.
         token: its progress token; None if it wants no reports.
         progress: the progress of the last report; None before the first.
-        batch: the batch that it belongs to; None for most.
+        is_modern: whether it is independent of any session.
     """
 
     action: Action
@@ -221,16 +221,16 @@ class SentCall:
 class Cancelled(NamedTuple):
     """The peer cancelled an open request."""
 
-    call: ReceivedCall
+    reply: Booked
     reason: str | None
 
 
-def cancelled(params: Any, calls: Mapping[Id, Any]) -> Cancelled | None:
+def cancelled(params: Any, replies: Mapping[Id, Any]) -> Cancelled | None:
     """Return which of these open requests the params of `notifications/cancelled` name, or None."""
     given: Mapping[str, Any] = params if is_object(params) else {}
     id_: Any = given.get("requestId")
-    call, reason = calls.get(id_) if jsonrpc.is_id(id_) else None, given.get("reason")
-    return None if call is None else Cancelled(call, reason if isinstance(reason, str) else None)
+    reply, reason = replies.get(id_) if jsonrpc.is_id(id_) else None, given.get("reason")
+    return None if reply is None else Cancelled(reply, reason if isinstance(reason, str) else None)
 
 
 class Progressed(NamedTuple):
@@ -242,7 +242,7 @@ class Progressed(NamedTuple):
     message: str | None
 
 
-Event: TypeAlias = ReceivedCall | Notification | Result | Failure | Cancelled | Progressed | Fault | None
+Event: TypeAlias = Booked | Notification | Result | Failure | Cancelled | Progressed | Fault | None
 """What a message of the peer turned out to be; None if it changes nothing."""
 
 

@@ -4,7 +4,7 @@ A session tracks the open requests in both directions and the state of the conve
 types and handlers belong to its user, which is a connection or an observer.
 
 A message that arrives was parsed and classified by `jsonrpc`; `dispatch` has what happens to it, by its method and the
-state. A request that is allowed gets a record (`dispatch.ReceivedCall`) and is entered in the book of open requests,
+state. A request that is allowed gets a record (`dispatch.Booked`) and is entered in the book of open requests,
 `incoming`, from which its answer, its refusal or its cancellation removes it. A result or an error completes the
 request in `outgoing` that has its id. Everything else becomes an event, or a `Fault` with the error response that it
 deserves. Only the sender of a request may cancel it: a cancellation names a request in the receiver's own book. (Over
@@ -25,7 +25,7 @@ from typing import Any, Final, NoReturn
 from mcp_runtime.core.errors import LocalProtocolError, clipped
 from mcp_runtime.core.json.values import is_number
 from mcp_runtime.core.protocol import dispatch, jsonrpc, names
-from mcp_runtime.core.protocol.dispatch import Action, Batch, Event, ReceivedCall, SentCall, Side, State, Step
+from mcp_runtime.core.protocol.dispatch import Action, Batch, Booked, Event, SentCall, Side, State, Step
 from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Request, Result
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_PROGRESS, SERVER_DISCOVER
 
@@ -38,7 +38,7 @@ class Session:
 
     Args:
         side: which end of the conversation this is.
-        new_call: creates the record of a received request from the message, its channel, its batch, the book of open
+        new_reply: creates the record of a received request from the message, its channel, its batch, the book of open
             requests that it is entered in, and what happens to it.
 
     Attributes:
@@ -52,15 +52,15 @@ class Session:
         lasting: what is reported under progress tokens of this side that outlive their requests, by token.
     """
 
-    def __init__(self, side: Side, new_call: Callable[..., ReceivedCall]) -> None:
+    def __init__(self, side: Side, new_reply: Callable[..., Booked]) -> None:
         self.side = side
-        self._new_call = new_call
+        self._new_reply = new_reply
         self.enter(State.NEW)
         self.revision = ""
         self.accepts_batches = False
         self.ids_may_be_absent = False
         self.outgoing: dict[Id, SentCall] = {}
-        self.incoming: dict[Id, ReceivedCall] = {}
+        self.incoming: dict[Id, Booked] = {}
         self.lasting: dict[Id, SentCall] = {}
         self.next_id = 1
         self._given_up: OrderedDict[Id, None] = OrderedDict()
@@ -106,25 +106,25 @@ class Session:
             self._check_sending(method, dispatch.NOTIFICATION)
         return jsonrpc.write_notification(method, params)
 
-    def answer(self, call: ReceivedCall, result: bytes) -> bytes:
+    def answer(self, reply: Booked, result: bytes) -> bytes:
         """Return the bytes of the result of an open request; empty while the rest of its batch is not answered.
 
         Raises:
             LocalProtocolError: it is not open.
         """
-        self._close(call, Step.ACCEPT)
-        answer = jsonrpc.write_result(call.id, result)
-        return answer if call.batch is None else self._answered(call.batch, call.id, answer)
+        self._close(reply, Step.ACCEPT)
+        answer = jsonrpc.write_result(reply.id, result)
+        return answer if reply.batch is None else self._answered(reply.batch, reply.id, answer)
 
-    def refuse(self, call: ReceivedCall, code: int, message: str, data: Any = None) -> bytes:
+    def refuse(self, reply: Booked, code: int, message: str, data: Any = None) -> bytes:
         """Return the bytes of an error response to an open request; empty while its batch is not answered.
 
         Raises:
             LocalProtocolError: it is not open.
         """
-        self._close(call, Step.REFUSE)
-        answer = jsonrpc.write_error(call.id, code, message, data)
-        return answer if call.batch is None else self._answered(call.batch, call.id, answer)
+        self._close(reply, Step.REFUSE)
+        answer = jsonrpc.write_error(reply.id, code, message, data)
+        return answer if reply.batch is None else self._answered(reply.batch, reply.id, answer)
 
     def cancel(self, id_: Id, reason: str | None = None) -> bytes:
         """Cancel a request of ours; return the bytes that notify the peer, empty if it must not be notified.
@@ -145,20 +145,18 @@ class Session:
             params["reason"] = reason
         return jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, jsonrpc.dump(params))
 
-    def progress(
-        self, call: ReceivedCall, progress: float, total: float | None = None, message: str | None = None
-    ) -> bytes:
+    def progress(self, reply: Booked, progress: float, total: float | None = None, message: str | None = None) -> bytes:
         """Return the bytes of a progress report on an open request; empty if the peer did not ask for reports.
 
         Raises:
             LocalProtocolError: the progress does not increase (basic/utilities/progress).
         """
-        if call.book is None or call.token is None:
+        if reply.book is None or reply.token is None:
             return b""
-        if call.progress is not None and progress <= call.progress:
-            self._forbid(NOTIFICATIONS_PROGRESS, f"progress must increase: {progress:g} after {call.progress:g}")
-        call.progress = progress
-        params: dict[str, Any] = {"progressToken": call.token, "progress": progress}
+        if reply.progress is not None and progress <= reply.progress:
+            self._forbid(NOTIFICATIONS_PROGRESS, f"progress must increase: {progress:g} after {reply.progress:g}")
+        reply.progress = progress
+        params: dict[str, Any] = {"progressToken": reply.token, "progress": progress}
         if total is not None:
             params["total"] = total
         if message is not None:
@@ -168,8 +166,8 @@ class Session:
     def close(self) -> None:
         """End the conversation: no request of the peer is open any more; those of this side get no answers."""
         self._step(Step.CLOSE)
-        for call in self.incoming.values():
-            call.book = None
+        for reply in self.incoming.values():
+            reply.book = None
         self.incoming.clear()
 
     def receive_batch(self, values: list[Any], channel: object) -> list[Event]:
@@ -221,8 +219,8 @@ class Session:
             self._step(Step.ASK)
         if batch is not None:
             batch.open += 1
-        call = self.incoming[id_] = self._new_call(request, channel, batch, book=self.incoming, action=action)
-        return call
+        reply = self.incoming[id_] = self._new_reply(request, channel, batch, book=self.incoming, action=action)
+        return reply
 
     def _receive_notification(self, notification: Notification) -> Event:
         method = notification.method
@@ -241,18 +239,18 @@ class Session:
         id_: Any = (notification.params or {}).get("requestId")
         if not jsonrpc.is_id(id_):
             return _fault("requestId must be a string or an integer", NOTIFICATIONS_CANCELLED)
-        if (call := self.incoming.get(id_)) is not None and call.name == INITIALIZE:
+        if (reply := self.incoming.get(id_)) is not None and reply.name == INITIALIZE:
             return _fault("initialize must not be cancelled", NOTIFICATIONS_CANCELLED)
         # The answer may have crossed the cancellation, so this is not a violation (basic/utilities/cancellation).
         return dispatch.cancelled(notification.params, self.incoming) or notification
 
-    def drop(self, call: ReceivedCall) -> bytes:
+    def drop(self, reply: Booked) -> bytes:
         """Forget an open request that the peer cancelled; return what its batch still owes, if it was the last."""
-        book, call.book = call.book, None
+        book, reply.book = reply.book, None
         if book is None:
             return b""
-        del book[call.id]
-        return self._release(call.batch) if call.batch is not None else b""
+        del book[reply.id]
+        return self._release(reply.batch) if reply.batch is not None else b""
 
     def _receive_progress(self, notification: Notification) -> Event:
         params: Any = notification.params or {}
@@ -334,12 +332,12 @@ class Session:
             return None
         return _fault(f"received an answer for {id_!r}, which is not an open request", None, "/id")
 
-    def _close(self, call: ReceivedCall, step: Step) -> None:
-        book, call.book = call.book, None
+    def _close(self, reply: Booked, step: Step) -> None:
+        book, reply.book = reply.book, None
         if book is None:
-            self._forbid(None, f"no request {call.id!r} is open")
-        del book[call.id]
-        if call.name == INITIALIZE and not call.is_modern:
+            self._forbid(None, f"no request {reply.id!r} is open")
+        del book[reply.id]
+        if reply.name == INITIALIZE and not reply.is_modern:
             self._step(step)
 
     def _answered(self, batch: Batch, id_: Id, answer: bytes) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
+from mcp_runtime.core.connection.calls import Reply
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.notifications import DROPPED, no_progress, wants
 from mcp_runtime.core.connection.timers import Gate, log
@@ -116,8 +117,10 @@ class TaskExchange(Exchange):
 
     def __init__(self, exchange: Exchange, task_id: str) -> None:
         connection, meta = exchange.connection, dict(exchange.meta)
-        super().__init__(connection, Notification(exchange.name, {"_meta": meta}), connection.channels.main)
-        self.requester, self.id = connection.requester, exchange.id
+        # It answers nothing: the request that it was is answered with the task.
+        reply = Reply(Notification(exchange.name, {"_meta": meta}), connection.channels.main)
+        super().__init__(connection, reply)
+        self.requester, reply.id = connection.requester, exchange.id
         # The task may do no more than its request.
         self.principal, self.scopes = exchange.principal, exchange.scopes
         self.method, self.params = exchange.method, exchange.params
