@@ -139,9 +139,9 @@ class TestDownloads:
     def test_an_http_error_is_reported(self, server: str) -> None:
         assert refusal(server + "/missing") == "error: PLACE: the server answered 404"
 
-    def test_a_download_is_stopped_when_it_is_too_large(self, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(sources, "MAX_BYTES", 10_000)
-        assert "larger than" in refusal(server + "/large")
+    def test_a_download_is_stopped_when_it_is_too_large(self, server: str) -> None:
+        with pytest.raises(InputError, match="larger than"):
+            sources.read_place(server + "/large", max_bytes=10_000)
 
     def test_a_server_that_does_not_answer_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sources, "TIMEOUT", 0.1)
