@@ -12,7 +12,7 @@ from typing import BinaryIO, get_args
 
 import pytest
 
-from mcp_bindgen.cli import revisions
+from mcp_bindgen.cli import show
 from mcp_bindgen.cli.diff import ReportFormat
 from mcp_bindgen.ingest import sources
 from support.command import Cli, start
@@ -68,7 +68,7 @@ def test_a_defect_is_one_message_with_its_own_exit_status(cli: Cli, monkeypatch:
     def broken(revision: str) -> object:
         raise ZeroDivisionError(f"bad\x1b luck with {revision}")
 
-    monkeypatch.setattr(revisions, "load", broken)
+    monkeypatch.setattr(show, "load", broken)
     done = cli("list", expect=70)
     assert "this is a bug in mcp-bindgen, please report it: ZeroDivisionError: bad\\x1b luck" in done.err
     assert "Traceback" not in done.err

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_bindgen.ingest.rows import read_docs
+from mcp_bindgen.ingest.revisions import read_docs
 from mcp_bindgen.ingest.typescript_types import Body
 from mcp_bindgen.ir.document import DocBook, Key, document
 from mcp_bindgen.ir.nodes import Literal, Struct

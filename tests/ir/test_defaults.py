@@ -2,8 +2,7 @@
 
 import pytest
 
-from mcp_bindgen.ingest.revisions import shipped_source
-from mcp_bindgen.ingest.rows import read_rows
+from mcp_bindgen.ingest.revisions import read_rows, shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.facts import result_tag, result_tags
 from mcp_bindgen.load.protocol import default_rows, load_released

@@ -1,6 +1,6 @@
 """The documentation of a definition comes from the input file, or from docs.toml if the file has none."""
 
-from mcp_bindgen.ingest.rows import read_docs
+from mcp_bindgen.ingest.revisions import read_docs
 from mcp_bindgen.ir.document import DocBook, document, owners
 from mcp_bindgen.ir.nodes import Protocol, Struct
 from support.doc_keys import used_keys

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.extensions import read_table, shipped_extensions
-from mcp_bindgen.ingest.rows import read_docs
+from mcp_bindgen.ingest.revisions import read_docs
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.document import DocBook
 from mcp_bindgen.ir.nodes import Alias, Kind, Primitive, Ref, Struct, Union

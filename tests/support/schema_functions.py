@@ -125,7 +125,7 @@ EXEMPT: Final[Mapping[str, str]] = {
     "mcp_runtime.tools.errors:unblocking": _INNER,
     "mcp_bindgen.check.probe:ToolOptions.arguments": _INNER,
     "mcp_bindgen.check.probe:ToolOptions.wants": "it reads the name and the annotations",
-    "mcp_bindgen.check.probes.tasks:call_as_task": "it reads the name",
+    "mcp_bindgen.check.probes.basic:call_as_task": "it reads the name",
     "mcp_bindgen.live.inspecting.arguments:read_value": _INNER,
     "mcp_bindgen.tool_clients.contract:describe": "it reads the annotations",
     "mcp_bindgen.tool_clients.contract:effective": "it reads the annotations",

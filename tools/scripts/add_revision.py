@@ -13,10 +13,9 @@ from typing import Any, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.json_schema import dump, json_schema, reference
-from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.places import by_path, typescript_places
 from mcp_bindgen.ingest.revisions import LINES, released
-from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, read_source
+from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, parse_json, read_source
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
 from mcp_bindgen.ir.document import document

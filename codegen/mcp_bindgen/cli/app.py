@@ -6,29 +6,23 @@ import typer
 
 from mcp_bindgen.cli.bridge import bridge
 from mcp_bindgen.cli.check import check
-from mcp_bindgen.cli.diff import diff
-from mcp_bindgen.cli.docs import docs
-from mcp_bindgen.cli.errata import errata
+from mcp_bindgen.cli.diff import diff, rules
 from mcp_bindgen.cli.export import export
 from mcp_bindgen.cli.generate import generate
-from mcp_bindgen.cli.help import CommandGroup, StartsCommand, Task, more
+from mcp_bindgen.cli.help import CommandGroup, StartsCommand, Task, docs, more
 from mcp_bindgen.cli.host import host
-from mcp_bindgen.cli.impact import impact
+from mcp_bindgen.cli.impact import impact, migrate
 from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.install import install
 from mcp_bindgen.cli.login import login, logout
-from mcp_bindgen.cli.migrate import migrate
 from mcp_bindgen.cli.mock import mock
 from mcp_bindgen.cli.new import dev, new
 from mcp_bindgen.cli.openapi import openapi
-from mcp_bindgen.cli.proposal import proposal
+from mcp_bindgen.cli.protocol import errata, proposal, verify
 from mcp_bindgen.cli.proxy import proxy
-from mcp_bindgen.cli.revisions import list_revisions
-from mcp_bindgen.cli.rules import rules
-from mcp_bindgen.cli.show import show
+from mcp_bindgen.cli.show import list_revisions, show
 from mcp_bindgen.cli.tools import tools
 from mcp_bindgen.cli.validate import validate
-from mcp_bindgen.cli.verify import verify
 
 
 def run_server(context: typer.Context) -> None:

@@ -1,11 +1,16 @@
-"""`mcp-bindgen diff`: what breaks between two revisions, for which programs, and messages that prove it.
+"""`mcp-bindgen diff` and `rules`: what breaks between two revisions, with proof, and what a comparison can find.
 
-The JSON output is described by diff.schema.json, next to `mcp_bindgen.diff.report.json`.
+The JSON output of ``diff`` is described by diff.schema.json, next to `mcp_bindgen.diff.report.json`. That of ``rules``
+is a list of objects, one for each rule, with ``id``, ``view``, ``severity`` (of a proven finding), ``change``
+(``none``, ``narrows``, ``widens`` or ``both``), ``breaks`` (for each direction, the pairs of peers that break),
+``breaks_source``, ``purpose``, ``advice``, ``mirror`` and ``unmirrored`` (one of the two is null).
 """
 
+import json
 import re
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -13,8 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from mcp_bindgen.cli import options
-from mcp_bindgen.cli.output import answer_document, answer_verbatim, in_color
-from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.cli.options import OutputOption, QuietOption
+from mcp_bindgen.cli.output import PageFormat, answer_document, answer_page, answer_verbatim, in_color
+from mcp_bindgen.diagnostics import Diagnostics, InputError, did_you_mean
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.findings.severity import Severity, threshold
@@ -119,3 +125,46 @@ def read_baseline_file(path: Path | None) -> "Baseline":
 
     file = path or find_settings(Path.cwd()).baseline
     return read_baseline(file, today(), RULES.keys()) if file else Baseline()
+
+
+if TYPE_CHECKING:
+    from mcp_bindgen.diff.rule import Rule
+
+
+def complete_rule(incomplete: str) -> list[str]:
+    """Complete the id of a rule for the shell."""
+    from mcp_bindgen.diff.rules import CATALOGUE
+
+    return [rule.id for rule in CATALOGUE if rule.id.startswith(incomplete)]
+
+
+def rules(
+    *,
+    id_: Annotated[
+        str | None, typer.Argument(metavar="ID", help="By default, all rules.", autocompletion=complete_rule)
+    ] = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+    format_: Annotated[PageFormat, typer.Option("--format", help="Output format.")] = "text",
+) -> None:
+    """List the rules of `diff`: what each finds, which programs break, and what to do."""
+    from mcp_bindgen.diff.report import catalogue as spell
+    from mcp_bindgen.diff.rules import CATALOGUE
+
+    found = _chosen(id_, CATALOGUE)
+    text: dict[PageFormat, Callable[[], str]] = {
+        "json": lambda: json.dumps([spell.as_json(rule) for rule in found], indent=2),
+        "markdown": lambda: spell.markdown(found),
+        "text": lambda: "\n".join(spell.text(found)),
+    }
+    answer_page(format_, text, output, quiet=quiet)
+
+
+def _chosen(id_: str | None, catalogue: "Sequence[Rule]") -> "Sequence[Rule]":
+    if id_ is None:
+        return catalogue
+    found = [rule for rule in catalogue if rule.id == id_]
+    if not found:
+        hint = did_you_mean(id_, (rule.id for rule in catalogue)) or "`mcp-bindgen rules` lists all rules"
+        raise InputError.at(id_, f"there is no such rule; {hint}")
+    return found

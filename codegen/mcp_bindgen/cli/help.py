@@ -1,19 +1,24 @@
-"""The layout of help: commands grouped by task, with an example and the documentation, and a command after ``--``."""
+"""The layout of help, and `mcp-bindgen docs`: the installed documentation.
+
+Commands are grouped by task, with an example and a page of the documentation; some take a command after ``--``.
+"""
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
 from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
-from mcp_bindgen.cli.docs import page_name
 from mcp_bindgen.cli.options import expanded
+from mcp_bindgen.cli.output import answer, answer_markdown, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.paths import shipped
 
 _LABEL_WIDTH = 10
 
@@ -147,3 +152,45 @@ def one_server(context: typer.Context, url: str | None, command: str) -> tuple[s
     if url is not None and not is_url(url):
         raise InputError.at(url, f"is not a URL; give a command after -- ({command} -- COMMAND...)")
     return words
+
+
+_COMMENT: Final = re.compile(r"^<!--.*?-->\n+", re.MULTILINE | re.DOTALL)
+"""A comment for whoever maintains a page, such as the words that its search finds it by."""
+
+
+def page_name(path: str) -> str:
+    """Return the name of a page: ``docs/start/server.md`` is ``start/server``."""
+    return path.removeprefix("docs/").removesuffix(".md")
+
+
+def complete_page(incomplete: str) -> list[str]:
+    """Complete the name of a page for the shell."""
+    return [name for name in _pages() if name.startswith(incomplete)]
+
+
+def docs(
+    page: Annotated[
+        str | None,
+        typer.Argument(metavar="PAGE", help="A page; by default, the list of pages.", autocompletion=complete_page),
+    ] = None,
+) -> None:
+    """Show a page of the documentation, formatted on a terminal and as Markdown elsewhere."""
+    pages = _pages()
+    if page is None:
+        answer(table(("page", "title"), ((name, _title(path)) for name, path in pages.items())))
+        return
+    name = page_name(page)
+    if name not in pages:
+        hint = did_you_mean(name, pages) or "`mcp-bindgen docs` lists the pages"
+        raise InputError.at(page, f"no such page; {hint}")
+    answer_markdown(_COMMENT.sub("", pages[name].read_text("utf-8")))
+
+
+def _pages() -> dict[str, Path]:
+    folder = shipped("docs")
+    return {page_name(path.relative_to(folder).as_posix()): path for path in sorted(folder.rglob("*.md"))}
+
+
+def _title(path: Path) -> str:
+    lines = path.read_text("utf-8").splitlines()
+    return next((line.removeprefix("# ") for line in lines if line.startswith("# ")), "")

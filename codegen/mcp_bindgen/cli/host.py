@@ -26,7 +26,7 @@ def host(
 
     The exit status is 1 if a server that is marked `required` failed.
     """
-    from mcp_bindgen.live.inspecting.hosted import look
+    from mcp_bindgen.live.inspecting.listing import look
 
     def asked(question: Any) -> str:
         text = printable(" ".join(str(question.get("description") or question["id"]).split()))

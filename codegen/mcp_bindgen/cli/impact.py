@@ -1,6 +1,6 @@
-"""`mcp-bindgen impact`: the lines of a user's code that are affected by the differences between two revisions.
+"""`mcp-bindgen impact` and `migrate`: the lines of your code that a change of revision affects, and a guide to it.
 
-The JSON output is that of `mcp_bindgen.impact.report.as_json`.
+The JSON output of ``impact`` is that of `mcp_bindgen.impact.report.as_json`.
 """
 
 import gc
@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from mcp_bindgen.cli.options import PackageOption, Printing, revision_option
-from mcp_bindgen.cli.output import answer, answer_json
+from mcp_bindgen.cli.options import NewArgument, OldArgument, OutputOption, PackageOption, Printing, revision_option
+from mcp_bindgen.cli.output import answer, answer_document, answer_json
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.project.settings import find_settings
@@ -94,3 +94,18 @@ def impact(
     fails = any(touched.finding.severity.reaches(limit) for touched in found.touched)
     unread = bool(found.unread) and not skip_unreadable and fail_on != "never"
     raise typer.Exit(int(unread or fails))
+
+
+def migrate(
+    *,
+    old: OldArgument,
+    new: NewArgument,
+    output: OutputOption = None,
+    printing: Printing,
+) -> None:
+    """Write a migration guide: for client authors, for server authors, and for code that uses the bindings."""
+    from mcp_bindgen.impact.guide import migration_guide
+
+    diagnostics = Diagnostics()
+    answer_document(migration_guide(old, new, diagnostics), output, quiet=printing.quiet)
+    printing.report(diagnostics)

@@ -1,11 +1,13 @@
-"""`mcp-bindgen show`: one method or one definition, as a table.
+"""`mcp-bindgen show` and `list`: one method or one definition as a table, and the released revisions.
 
-The JSON output has the facts of `mcp_bindgen.export.facts` and ``revision``, ``revisions`` (all with that name),
-``kind``, ``name``, ``doc``, ``deprecated``, ``since``, ``removed`` and ``use`` (what replaces it). A ``struct`` adds
-``bases``, ``users`` and ``properties``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``,
+The JSON output of ``show`` has the facts of `mcp_bindgen.export.facts` and ``revision``, ``revisions`` (all with that
+name), ``kind``, ``name``, ``doc``, ``deprecated``, ``since``, ``removed`` and ``use`` (what replaces it). A ``struct``
+adds ``bases``, ``users`` and ``properties``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``,
 ``deprecated``, ``inherited``, ``capability``, ``since``, ``removed`` and ``use``; an ``alias`` adds ``type``,
 ``bounds`` and ``users``; a ``method`` adds ``direction``, ``sender``, ``message``, ``params``, ``params_required``,
-``result``, ``alternatives``, ``flags`` and ``capability``.
+``result``, ``alternatives``, ``flags`` and ``capability``. That of ``list`` is a list, oldest revision first, of
+objects with ``revision``, ``era``, ``definitions``, ``requests``, ``notifications``, and the sha256 of the official
+files as ``schema_json_sha256`` and ``schema_ts_sha256``.
 """
 
 from dataclasses import asdict
@@ -22,8 +24,9 @@ from mcp_bindgen.cli.options import (
     load,
     revision_option,
 )
-from mcp_bindgen.cli.output import answer_as, table
+from mcp_bindgen.cli.output import answer_as, progress, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
+from mcp_bindgen.ingest.revisions import released
 
 if TYPE_CHECKING:
     from mcp_bindgen.export.facts import Facts, MethodFacts, TypeFacts
@@ -76,3 +79,35 @@ def _unknown(name: str, facts: "Facts", having: list[str]) -> InputError:
     hint = f"it exists in {', '.join(having)}" if having else did_you_mean(name, known, MAX_CLOSE)
     revision = facts.protocol.revision
     return InputError.at(name, f"{revision} has no method or definition of that name{f'; {hint}' if hint else ''}")
+
+
+def list_revisions(quiet: QuietOption = False, format_: FormatOption = "text") -> None:
+    """List the released revisions: era, definitions, methods, and the sha256 of the official files."""
+    found: list[dict[str, object]] = []
+    with progress(len(released()), quiet=quiet) as step:
+        for revision, official in released().items():
+            step(revision)
+            protocol = load(revision)
+            requests = sum(method.is_request for method in protocol.methods)
+            found.append(
+                {
+                    "revision": revision,
+                    "era": protocol.era.value,
+                    "definitions": len(protocol.definitions),
+                    "requests": requests,
+                    "notifications": len(protocol.methods) - requests,
+                    **{name: value for name, value in asdict(official).items() if name != "revision"},
+                }
+            )
+    headings = ("revision", "era", "definitions", "methods", "official file", "sha256")
+    answer_as(format_, lambda: found, lambda: table(headings, _rows(found)), quiet=quiet)
+
+
+def _rows(found: list[dict[str, object]]) -> list[list[str]]:
+    rows: list[list[str]] = []
+    for row in found:
+        methods = f"{row['requests']} + {row['notifications']}"
+        start = [str(row[name]) for name in ("revision", "era", "definitions")]
+        rows.append([*start, methods, "schema.ts", str(row["schema_ts_sha256"])])
+        rows.append(["", "", "", "", "schema.json", str(row["schema_json_sha256"])])
+    return rows

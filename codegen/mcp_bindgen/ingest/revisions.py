@@ -1,14 +1,18 @@
-"""The released revisions and the structure that is shipped for each of them."""
+"""The files in schema/: the released revisions, their structure, and rows that say what no schema file does."""
 
 import json
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.document import Key
+from mcp_bindgen.json_values import is_object
 from mcp_bindgen.paths import shipped
 
 LINES = "lines.json"
@@ -54,3 +58,33 @@ def shipped_places(revision: str) -> dict[str, Location]:
     lines: Mapping[str, int] = json.loads((shipped("schema") / revision / LINES).read_text("utf-8"))
     source = f"schema/{revision}/{SourceKind.TYPESCRIPT.value}"
     return {path: Location(source=source, line=line) for path, line in lines.items()}
+
+
+def read_rows(text: str, key: str, what: str) -> dict[str, Any]:
+    """Read one value of each row, such as its direction; `what` names it in an error.
+
+    Raises:
+        ValueError: a row gives no reason.
+    """
+    rows = tomllib.loads(text)
+    for name, row in rows.items():
+        if not str(row.get("reason", "")).strip():
+            raise ValueError(f"the {what} of {name} has no reason")
+    return {name: row[key] for name, row in rows.items()}
+
+
+def read_docs(text: str) -> dict[Key, str]:
+    """Read the text of docs.toml: its lines by their path.
+
+    Raises:
+        tomllib.TOMLDecodeError: the text is not TOML.
+    """
+    return dict(_lines(tomllib.loads(text), ()))
+
+
+def _lines(table: Mapping[str, Any], path: Key) -> Iterator[tuple[Key, str]]:
+    for name, value in table.items():
+        if is_object(value):
+            yield from _lines(value, (*path, name))
+        else:
+            yield (*path, name), str(value)

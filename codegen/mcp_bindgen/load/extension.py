@@ -8,8 +8,7 @@ from functools import cache
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Level, Location, refuse_endless_chains
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions, shipped_structure
 from mcp_bindgen.ingest.places import by_path, typescript_places
-from mcp_bindgen.ingest.revisions import shipped_source
-from mcp_bindgen.ingest.rows import read_docs
+from mcp_bindgen.ingest.revisions import read_docs, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript import read_typescript
@@ -34,7 +33,7 @@ from mcp_bindgen.load.protocol import (
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Comparison
 from mcp_bindgen.merge.lower import lower
-from mcp_bindgen.merge.params import add_base_meta
+from mcp_bindgen.merge.prose import add_base_meta
 from mcp_bindgen.paths import shipped
 
 

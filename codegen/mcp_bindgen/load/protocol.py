@@ -14,12 +14,10 @@ from functools import cache, partial
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip, refuse_endless_chains
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
-from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.places import by_path, schema_places, typescript_places
-from mcp_bindgen.ingest.revisions import released, shipped_places, shipped_source
-from mcp_bindgen.ingest.rows import read_docs, read_rows
+from mcp_bindgen.ingest.revisions import read_docs, read_rows, released, shipped_places, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
-from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
+from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, parse_json
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
@@ -46,9 +44,8 @@ from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference
 from mcp_bindgen.merge.lower import lower
-from mcp_bindgen.merge.params import add_meta
+from mcp_bindgen.merge.prose import add_meta, admit_booleans
 from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
-from mcp_bindgen.merge.subschemas import admit_booleans
 from mcp_bindgen.paths import shipped
 
 REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

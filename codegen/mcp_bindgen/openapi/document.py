@@ -9,8 +9,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, clip
-from mcp_bindgen.ingest.json_text import parse_json
-from mcp_bindgen.ingest.sources import is_url, public_name, read_place
+from mcp_bindgen.ingest.sources import is_url, parse_json, public_name, read_place
 from mcp_bindgen.json_values import as_object, is_list, is_object, unescaped
 
 MAX_BYTES = 64 * 1024 * 1024

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
-from mcp_bindgen.ingest.json_text import parse_json
+from mcp_bindgen.ingest.sources import parse_json
 from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
 
 MAX_DEPTH = 12

@@ -1,12 +1,11 @@
 """Probes of the page "basic": batches, statelessness, schemas, and all kinds of messages."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcp_bindgen.check.client import PAUSE, Ended, NotJudged, Silent, told
 from mcp_bindgen.check.probe import LISTS, Context, Found, pages, probe, wrong_answer
-from mcp_bindgen.check.probes.tasks import call_as_task
 from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.json_values import as_list, as_object
 
@@ -153,3 +152,20 @@ async def schemas(context: Context) -> str | None:
             except UnusableSchema as error:
                 raise NotJudged(f"{place}: {error}") from None
     return None
+
+
+async def call_as_task(context: Context, tool: Mapping[str, Any], params: Mapping[str, Any]) -> None:
+    """Call a tool as a task twice, if it can be one, and ask for the second task in every way."""
+    peer, support = context.peer, as_object(tool.get("execution")).get("taskSupport")
+    if not context.has("tasks.requests.tools.call") or support not in ("optional", "required"):
+        return
+    context.options.calls += 2
+    answers = [await peer.ask("tools/call", {**params, "task": {"ttl": 60_000}}) for _ in range(2)]
+    task = as_object(as_object(answers[1].get("result")).get("task")).get("taskId")
+    if isinstance(task, str):
+        await peer.ask("tasks/get", {"taskId": task})
+        if context.has("tasks.list"):
+            await pages(peer, "tasks/list", "tasks")
+        await peer.ask("tasks/result", {"taskId": task})
+        if context.has("tasks.cancel"):
+            await peer.ask("tasks/cancel", {"taskId": task})
