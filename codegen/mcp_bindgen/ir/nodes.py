@@ -213,7 +213,9 @@ class Object(Type, Generic[S_co]):
     label: str = field(default="", compare=False)
 
 
-Shape: TypeAlias = Primitive | Literal | Ref | ListOf["Shape"] | MapOf["Shape"] | Union["Shape"] | AllOf | Object
+Shape: TypeAlias = (
+    Primitive | Literal | Ref | ListOf["Shape"] | MapOf["Shape"] | Union["Shape"] | AllOf["Shape"] | Object["Shape"]
+)
 """A type as a schema file writes it: objects may be inline, intersections are not yet joined."""
 
 
