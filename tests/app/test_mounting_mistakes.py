@@ -16,7 +16,7 @@ def itself(app: Any) -> None:
     app.mount(app, prefix="me")
 
 
-def in_a_circle(app: Any) -> None:
+def in_a_cycle(app: Any) -> None:
     one, other = mcp.App("one"), mcp.App("other")
     app.mount(one, prefix="one")
     one.mount(other, prefix="other")
@@ -52,7 +52,7 @@ def a_file(app: Any) -> None:
 
 MISTAKES: list[tuple[Callable[[Any], None], type[Exception], str]] = [
     (itself, ValueError, "in itself"),
-    (in_a_circle, ValueError, "one of its own parts"),
+    (in_a_cycle, ValueError, "one of its own parts"),
     (under_one_prefix, ValueError, "the prefix 'a' is mounted already"),
     (without_prefixes, ValueError, "no prefix is mounted already"),
     (with_two_stores, ValueError, "Tasks and Tasks both have the method"),

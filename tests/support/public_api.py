@@ -11,6 +11,7 @@ DOORS = (
     "mcp_runtime.client_features",
     "mcp_runtime.extensions.skills",
     "mcp_runtime.extensions.tasks",
+    "mcp_runtime.gateway",
     "mcp_runtime.host",
     "mcp_runtime.http_api",
     "mcp_runtime.middleware",

@@ -1,6 +1,6 @@
 """Answers the methods of tools, resources, prompts and completions from what an App has of each."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 from mcp_runtime.app.changes import Subscription, not_watched
@@ -44,6 +44,12 @@ class Answering(ServerHandlers):
         self._completions: Registry[Completion | Folder] = Registry()
         self._subscriptions: Registry[Subscription] = Registry()
         self._mounts: Mounts | None = None
+        self._registries: Mapping[str, Sized] = {
+            "tools": self._tools,
+            "resources": self._resources,
+            "prompts": self._prompts,
+            "completions": self._completions,
+        }
 
     async def list_tools(self, params: Any, ctx: Any) -> Any:
         """Answer ``tools/list``."""
@@ -123,6 +129,21 @@ class Answering(ServerHandlers):
             return None
         if not self.effective_options().resource_updates:
             raise not_watched(uri)
+
+    def __held__(self, uri: str, more: int) -> None:
+        """Note that more connections, or fewer, have subscribers of a resource."""
+        for part in self._mounted:
+            part.held(uri, more)
+
+    def __check_prefixes__(self, prefixes: Iterable[str]) -> None:
+        """Check that parts can have these prefixes, or raise a ValueError."""
+        for prefix in prefixes:
+            self._mountable().check_prefix(prefix)
+
+    def _mountable(self) -> "Mounts":
+        from mcp_runtime.app.mounting import Mounts
+
+        return self._mounts or Mounts(self, self._page_size)
 
     @property
     def _outer(self) -> Iterable[Any]:

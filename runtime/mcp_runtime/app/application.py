@@ -1,6 +1,6 @@
 """A server whose handlers dispatch to decorated functions; the generated `App` of a revision adds the decorators."""
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
 from mcp_runtime.app.answering import Answering
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
+    from mcp_runtime.app.mounting import Part
     from mcp_runtime.core.connection.connection import Connection
     from mcp_runtime.core.settings import Extends, ServerOptions
     from mcp_runtime.core.transports.http import HttpServerOptions
@@ -94,12 +95,6 @@ class Application(Answering, Generic[StateT]):
         self._given = options
         self._made: tuple[ServerOptions, bool, ServerOptions] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._registries: Mapping[str, Sized] = {
-            "tools": self._tools,
-            "resources": self._resources,
-            "prompts": self._prompts,
-            "completions": self._completions,
-        }
 
     def effective_options(self) -> "ServerOptions":
         """Return the options, including the constructor's arguments; list changes are always announced to clients."""
@@ -149,7 +144,7 @@ class Application(Answering, Generic[StateT]):
         for part in self._mounted:
             part.connected(connection)
         if len(self._subscriptions) or self._mounts is not None:
-            Watching(self.__watch__).install(self, connection)
+            Watching(self).install(self, connection)
 
     def decorator(self, kind: str, **said: Any) -> Callable[[F], F]:
         """Return a decorator that registers a function as a tool, resource or prompt; the generated decorators call it.
@@ -284,13 +279,15 @@ class Application(Answering, Generic[StateT]):
                 though this one is being served, or methods of extensions that this one has as well.
         """
         from mcp_runtime.app.mounted import mounted
-        from mcp_runtime.app.mounting import Mounts
 
-        mounts = self._mounts or Mounts(self, self._page_size)
-        mounts.check(server, prefix)
+        self._mountable().check(server, prefix)
         self._adopt(server.effective_options().extensions)
-        mounts.add(mounted(server, prefix, self))
-        self._mounts = mounts
+        self.__mount__(mounted(server, prefix, self))
+
+    def __mount__(self, part: "Part") -> None:
+        """Add a part."""
+        self._mounts = self._mountable()
+        self._mounts.add(part)
         self._declare_tasks()
         for area in self._registries:
             self._changed(area)

@@ -1,8 +1,8 @@
 """What clients learn of changes: notifications from any thread, and functions that let them subscribe to resources."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_runtime.app.errors import NotFound
 from mcp_runtime.app.functions import Function
@@ -66,30 +66,46 @@ class Subscription(Function):
         await self.invoke({parameter.name: uri}, ctx)
 
 
-Watch: TypeAlias = Callable[[str, str, Context[Any]], Awaitable[None]]
-"""Lets a client subscribe, or no longer: takes the method, the URI and the context. It may raise a PeerError."""
+class Watched(Protocol):
+    """An App, to whose resources clients may subscribe."""
+
+    async def __watch__(self, method: str, uri: str, ctx: Any) -> None:
+        """Let a client subscribe to a resource, or no longer; raises a PeerError to refuse it."""
+
+    def __held__(self, uri: str, more: int) -> None:
+        """Note that more connections, or fewer, have subscribers of a resource."""
 
 
 class Watching:
     """Lets the clients of a connection subscribe to resources, in either era.
 
     Args:
-        watch: is asked about each resource.
+        app: has the resources.
     """
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+    def __init__(self, app: Watched) -> None:
+        self._app = app
+        self._held: set[str] = set()
 
     async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
         """Ask about a resource; return False if it is refused, as the modern era does without an error."""
         try:
-            await self._watch(RESOURCES_SUBSCRIBE, uri, ctx)
+            await self._app.__watch__(RESOURCES_SUBSCRIBE, uri, ctx)
         except PeerError:
             return False
+        self._hold(uri)
         return True
 
     def release(self, uris: Iterable[str]) -> None:
-        """Do nothing: nobody is interested."""
+        """Note that nobody is subscribed to these resources any more."""
+        for uri in self._held.intersection(uris):
+            self._held.discard(uri)
+            self._app.__held__(uri, -1)
+
+    def _hold(self, uri: str) -> None:
+        if uri not in self._held:
+            self._held.add(uri)
+            self._app.__held__(uri, 1)
 
     def install(self, server: ServerHandlers, connection: "Connection") -> None:
         """Answer the requests of a session, and be asked by the listeners of the modern era."""
@@ -103,9 +119,14 @@ class Watching:
         for listeners in listeners_of(connection):
             if listeners.server is server:
                 listeners.subscriber = self
+        connection.on_close(lambda _: self.release(tuple(self._held)))
 
     async def _answer(self, method: Any, params: Any, ctx: Context[Any]) -> Any:
-        await self._watch(method.name, params.uri, ctx)
+        await self._app.__watch__(method.name, params.uri, ctx)
+        if method.name == RESOURCES_SUBSCRIBE:
+            self._hold(params.uri)
+        else:
+            self.release((params.uri,))
         return method.result.build({})
 
 

@@ -70,6 +70,9 @@ class MountedServer(Part):
         elif not self.reports_updates:
             raise not_watched(uri)
 
+    def held(self, uri: str, more: int) -> None:
+        """Do nothing: a generated server has handlers for that."""
+
     def connected(self, connection: "Connection") -> None:
         """Let it add vendor methods and hooks."""
         self.server.connected(connection)
@@ -94,6 +97,10 @@ class MountedApp(MountedServer):
     async def watch(self, method: str, uri: str, ctx: Any) -> None:
         """Ask its subscription, or its own parts."""
         await self.server.__watch__(method, uri, ctx.within(self.server))
+
+    def held(self, uri: str, more: int) -> None:
+        """Tell its own parts."""
+        self.server.__held__(uri, more)
 
     def declare_tasks(self, prefix: str) -> None:
         """Declare its tools, and those of its own parts."""

@@ -49,6 +49,14 @@ class Part(ABC):
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix + SEPARATOR if prefix else ""
 
+    def own_name(self, name: str) -> str | None:
+        """Return its own name of a tool or a prompt of the App; None if it is not the part's."""
+        return name.removeprefix(self.prefix) if name.startswith(self.prefix) else None
+
+    def public_name(self, name: str) -> str:
+        """Return the App's name of a tool or a prompt of its own."""
+        return self.prefix + name
+
     @property
     @abstractmethod
     def reports_updates(self) -> bool:
@@ -77,6 +85,10 @@ class Part(ABC):
         Raises:
             PeerError: it refuses.
         """
+
+    @abstractmethod
+    def held(self, uri: str, more: int) -> None:
+        """Note that more connections, or fewer, have subscribers of a resource of the App."""
 
     @abstractmethod
     def connected(self, connection: "Connection") -> None:
@@ -114,6 +126,14 @@ class Mounts:
         if _PREFIX.fullmatch(prefix) is None:
             reason = "has letters, digits, _, - and ., without __ in it or _ at its end"
             raise for_author(ValueError(f"a prefix {reason}, unlike {prefix!r}"))
+        self.check_prefix(prefix)
+
+    def check_prefix(self, prefix: str) -> None:
+        """Check that no part has a prefix.
+
+        Raises:
+            ValueError: one has it.
+        """
         if any(part.prefix.removesuffix(SEPARATOR) == prefix for part in self._parts):
             taken = f"the prefix {prefix!r}" if prefix else "no prefix"
             raise for_author(ValueError(f"a server with {taken} is mounted already; give this one another prefix="))
@@ -160,8 +180,10 @@ class Mounts:
                 try:
                     return await part.answer(method, params, ctx)
                 except PeerError as error:
-                    if error.code not in _NOT_FOUND or part.has_resource(about.uri):
+                    if part.has_resource(about.uri):
                         raise
+                    if error.code not in _NOT_FOUND:
+                        missing = error
         raise missing
 
     async def watch(self, method: str, uri: str, ctx: Any) -> None:
@@ -219,7 +241,7 @@ class Mounts:
             return [], None
         found: list[Any] = getattr(result, items)
         if method in _LISTED_BY_NAME and part.prefix:
-            found = [item.model_copy(update={"name": part.prefix + item.name}) for item in found]
+            found = [item.model_copy(update={"name": part.public_name(item.name)}) for item in found]
         return found, result.next_cursor
 
     def _place(self, cursor: str | None) -> tuple[int, str | None]:
@@ -233,8 +255,8 @@ class Mounts:
 
     def _named(self, name: str) -> tuple[Part | None, str]:
         """Return the part whose tool or prompt has a name, and its own name of it."""
-        found = max((part for part in self._parts if name.startswith(part.prefix)), key=_length, default=None)
-        return found, name if found is None else name.removeprefix(found.prefix)
+        found = [(part, own) for part in self._parts if (own := part.own_name(name)) is not None]
+        return max(found, key=_length, default=(None, name))
 
     def _with_resource(self, uri: str) -> list[Part]:
         """Return the parts that have a resource, and then those that may have it."""
@@ -242,8 +264,8 @@ class Mounts:
         return [part for known in (True, None) for has, part in found if has is known]
 
 
-def _length(part: Part) -> int:
-    return len(part.prefix)
+def _length(found: tuple[Part, str]) -> int:
+    return len(found[0].prefix)
 
 
 def _check(inner: ServerHandlers, outer: ServerHandlers) -> None:

@@ -33,7 +33,13 @@ def callable_tools(
 
 
 async def call_tool(
-    client: Any, tool: str, arguments: dict[str, Any], options: CallOptions | None, *, as_task: bool
+    client: Any,
+    tool: str,
+    arguments: dict[str, Any],
+    options: CallOptions | None,
+    *,
+    as_task: bool,
+    meta: Mapping[str, Any] | None = None,
 ) -> Any:
     """Call a tool, and return its result in the type of the client's revision.
 
@@ -43,6 +49,7 @@ async def call_tool(
         arguments: its arguments.
         options: timeouts and progress; progress extends the timeout in any case.
         as_task: whether it runs as a task.
+        meta: what a call outside of tasks has in `_meta` beside what it must have.
 
     Raises:
         RequestTimeout: it did not end in time.
@@ -51,7 +58,7 @@ async def call_tool(
     given = options or CallOptions()
     given = replace(given, progress=given.progress or _ignore)  # servers report it only if they are asked to
     if not as_task:
-        return await client.call_tool(name=tool, arguments=arguments, options=given)
+        return await client.call_tool(name=tool, arguments=arguments, options=given, meta=meta)
     from mcp_runtime.extensions.tasks import run_as_task  # few tools need it
 
     method, params = client.__binding__.methods[names.TOOLS_CALL], {"name": tool, "arguments": arguments}

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import Context
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -117,6 +118,7 @@ class Host(Generic[ClientT]):
             self._servers[entry.name] = HostServer(entry, self._open, self._changed, signing_in)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asking = asyncio.Lock()
+        self._on_change: Callable[[], None] = lambda: None
         self._catalogue = Catalogue(number=0)
         self._is_current = True
 
@@ -224,6 +226,26 @@ class Host(Generic[ClientT]):
         return await load_skill((await self.use(server)).client, uri, dynamic=dynamic, cache=kept)
 
     @property
+    def client_class(self) -> type[ClientT]:
+        """The class of the clients."""
+        return self._client
+
+    def answer_by(self, answers: Mapping[str, Answer], on_change: Callable[[], None]) -> None:
+        """Let an App answer what the servers ask, and learn when their lists change; `mount_host` does it.
+
+        Args:
+            answers: what answers, by the names of the client's handlers.
+            on_change: called when lists have changed.
+
+        Raises:
+            ValueError: the host answers itself, or is entered already.
+        """
+        if self._answers or self._tasks:
+            raise ValueError("the host must be new, without sampling=, elicitation=, roots= and log=")
+        self._answers = {name: answer for name, answer in answers.items() if hasattr(self._handlers, name)}
+        self._on_change = on_change
+
+    @property
     def policy(self) -> Policy:
         """What decides about calls."""
         return self._policy
@@ -244,17 +266,28 @@ class Host(Generic[ClientT]):
             raise
 
     async def __aenter__(self) -> "Self":
+        await self.start(self._wait)
+        return self
+
+    async def start(self, wait: float) -> None:
+        """Start connecting to the servers; entering the host does it.
+
+        Args:
+            wait: seconds to wait for servers that are still connecting; required ones are waited for in any case.
+
+        Raises:
+            HostFailed: a required server failed.
+        """
         try:
-            await self._connect()
+            await self._connect(wait)
         except BaseException:
             await self.aclose()
             raise
-        return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
-    async def _connect(self) -> None:
+    async def _connect(self, wait: float) -> None:
         wanted = [server for server in self._servers.values() if server.state == "waiting"]
         required = [one for one in self._servers.values() if one.entry.is_required and one.state != "disabled"]
         for server in wanted:
@@ -264,17 +297,20 @@ class Host(Generic[ClientT]):
             await server.settled()
             if server.state != "ready":
                 raise HostFailed(f"{server.entry.name} is required, but failed: {server.error}")
-        if self._wait and wanted:
+        if wait and wanted:
             waiting = [asyncio.create_task(server.settled()) for server in wanted]
             try:
-                await asyncio.wait(waiting, timeout=self._wait)
+                await asyncio.wait(waiting, timeout=wait)
             finally:
                 for task in waiting:
                     task.cancel()
 
     def _start(self, server: HostServer[ClientT]) -> None:
         if server.entry.name not in self._tasks:
-            self._tasks[server.entry.name] = asyncio.create_task(self._run(server), name=f"mcp {server.entry.name}")
+            # The connection serves all calls, so it must not inherit what belongs to the one that is first.
+            self._tasks[server.entry.name] = asyncio.create_task(
+                self._run(server), name=f"mcp {server.entry.name}", context=Context()
+            )
 
     async def _run(self, server: HostServer[ClientT]) -> None:
         try:
@@ -292,6 +328,7 @@ class Host(Generic[ClientT]):
 
     def _changed(self) -> None:
         self._is_current = False
+        self._on_change()
 
     async def _open(self, entry: ServerEntry, peer: Peer) -> ClientT:
         options = self._options

@@ -1,7 +1,7 @@
 """Decisions about calls before they are sent, and what a model is told of refused ones."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mcp_runtime.host.catalogue import HostTool
@@ -14,10 +14,13 @@ class ToolCall:
     Attributes:
         tool: the tool.
         arguments: its arguments, keyed by wire names.
+        ctx: the context of the client's request that the call is made for, where an App offers the host's tools
+            (`mcp_runtime.gateway`); otherwise None.
     """
 
     tool: HostTool
     arguments: Mapping[str, Any]
+    ctx: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

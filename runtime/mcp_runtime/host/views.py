@@ -97,6 +97,8 @@ class View:
         *,
         options: CallOptions | None = None,
         retry: bool = False,
+        meta: Mapping[str, Any] | None = None,
+        ctx: Any = None,
     ) -> HostResult:
         """Make a call of a model. What the model, the policy or the server does wrong is in the result.
 
@@ -107,6 +109,8 @@ class View:
             arguments: its arguments, as the model gave them: an object, or the text of one.
             options: timeouts and progress of the call.
             retry: whether a call that its server lost is repeated once, if the tool says that this does no harm.
+            meta: what the call has in `_meta` beside what it must have, keyed by wire names.
+            ctx: passed on to the policy, as `ToolCall.ctx`.
         """
         if name not in self.tools:
             return _failed(name, f"There is no tool {clipped(name, 100)}.")
@@ -122,13 +126,13 @@ class View:
         if isinstance(checked, str):
             return _failed(name, f"The arguments of {name} are wrong: {checked}")
         try:
-            decided = await self._decided(ToolCall(tool=tool, arguments=checked))
+            decided = await self._decided(ToolCall(tool=tool, arguments=checked, ctx=ctx))
         except Exception as error:  # A policy that fails must not let anything pass.
             _log.warning("%s: the policy failed, so the call was refused", name, exc_info=True)
             return _failed(name, "The call was refused: the policy failed.", error)
         if isinstance(decided, str):
             return _failed(name, decided)
-        return await self._sent(tool, decided, options, retry)
+        return await self._sent(tool, decided, options, retry, meta)
 
     async def _checked(self, tool: HostTool, given: Any) -> dict[str, Any] | str:
         """Return arguments as the tool accepts them, or what is wrong with them."""
@@ -151,16 +155,20 @@ class View:
         return call.arguments if decision is True else "The call was refused."
 
     async def _sent(
-        self, tool: HostTool, arguments: Mapping[str, Any], options: CallOptions | None, retry: bool
+        self,
+        tool: HostTool,
+        arguments: Mapping[str, Any],
+        options: CallOptions | None,
+        retry: bool,
+        meta: Mapping[str, Any] | None,
     ) -> HostResult:
         server = self.host.servers[tool.server]
         is_repeatable = retry and (tool.hint("readOnlyHint") or tool.hint("idempotentHint"))
         # The tool may change while a person decides, or with the next process of its server.
         while self._current(tool) == tool:
             try:
-                result = await call_tool(
-                    server.client, tool.tool, dict(arguments), options, as_task=tool.tool in server.as_tasks
-                )
+                as_task = tool.tool in server.as_tasks
+                result = await call_tool(server.client, tool.tool, dict(arguments), options, as_task=as_task, meta=meta)
             except McpError as error:
                 if not is_repeatable or not isinstance(error, ConnectionClosed):
                     return _failed(tool.name, f"{tool.name} failed: {clipped(' '.join(str(error).split()))}", error)
