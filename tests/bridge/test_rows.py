@@ -11,9 +11,9 @@ from differential.subjects import subject
 from mcp_bindgen.bridge.derive import derive
 from mcp_bindgen.bridge.emit import derive_all, kinds
 from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS, Decision, Entry, Rows
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_sources
 from mcp_bindings.bridges import ERAS

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from check.odd_servers import LEGACY, OBJECT, Odd, Refusal, text
 from check.planted_server import TOOL, Server
-from mcp_bindgen.json_values import is_list
+from mcp_bindgen.ir.json_values import is_list
 
 HTML: Final = b"<!DOCTYPE html><title>Welcome</title>"
 EVENTS: Final = "text/event-stream"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.live import target
 from mcp_bindgen.live.inspecting import inspected
 from mcp_bindgen.live.inspecting.arguments import parse_arguments

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.project.settings import Settings, find_settings
 from support.command import Cli
 from support.samples import HANDSHAKE

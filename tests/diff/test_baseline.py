@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.findings.baseline import Baseline, Row, read_baseline, today
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import InputError
 from support.findings import finding
 
 DAY = date(2026, 7, 1)

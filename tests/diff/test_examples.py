@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.compatibility import Verdict, compatibility
 from mcp_bindgen.diff.finding import Pair
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_released, load_sources
 from support.official import official_schema

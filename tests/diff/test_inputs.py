@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.inputs import load_sides
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ingest.typescript_facts import render_typescript
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from support.official import seed_typescript
 from support.samples import OLDEST_IS_QUICK, REVISIONS
 from support.source_view import found

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.compatibility import Verdict, compatibility
 from mcp_bindgen.diff.finding import Finding, Pair
@@ -17,6 +16,7 @@ from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_sources
 from support.official import official_schema, official_typescript

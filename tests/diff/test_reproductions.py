@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.inputs import UNNAMED
@@ -16,6 +15,7 @@ from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.methods import Senders, derive_methods
 from mcp_bindgen.ir.nodes import Direction, Protocol
 from support.official import official_schema

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import pytest
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.ir.nodes import Protocol
 from support.judging import Judge
 from support.mutants import Json

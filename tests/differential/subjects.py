@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from differential.instances import Instances
 from differential.values import Json, Path
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.json_schema import json_schema, reference
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ingest.revisions import revision_folder
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Kind, ListOf, Literal, MapOf, Primitive, Ref, Struct, TypeRef, Union
 from mcp_bindgen.load.protocol import load_released
 from mcp_runtime.core.method import WireType

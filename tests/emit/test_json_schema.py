@@ -6,9 +6,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from scripts.add_revision import without_prose
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.json_schema import json_schema
 from mcp_bindgen.ingest.json_schema import read_schema
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit import swap
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.emit.swap import exchange, write_trees
 from mcp_bindgen.emit.tree import STAGING, Extent, Tree
+from mcp_bindgen.ir.diagnostics import InputError
 from support.command import files_below
 
 OLD = f"{HEADER_MARK}\nold\n"

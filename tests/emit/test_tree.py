@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.header import HEADER_MARK, commented
 from mcp_bindgen.emit.tree import (
     STAGING,
@@ -19,6 +18,7 @@ from mcp_bindgen.emit.tree import (
     packages_in,
     refuse_foreign,
 )
+from mcp_bindgen.ir.diagnostics import InputError
 
 OURS = f"{HEADER_MARK}\nx = 1\n"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.evolution.merge import Proposed, merge
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document, render_typescript
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from support.command import Cli
 from support.official import upstream
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.evolution.read import read_sides
 from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.load.extension import load_extension
 from mcp_bindgen.load.protocol import load_released
 from support.documents import ROOT

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.export.ir import FORMAT, ir, schema_path
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
+from mcp_bindgen.ir.diagnostics import Diagnostics
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.ir.nodes import Protocol, Struct
-from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.load.protocol import load_released, load_sources
 from support.command import Cli
 from support.documents import ROOT

@@ -9,7 +9,7 @@ from jsonschema.validators import Draft202012Validator
 
 from differential.subjects import Judge, subject
 from mcp_bindgen.emit.json_schema import json_schema
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.ir.json_values import is_list, is_object
 from support.command import Cli
 from support.samples import REVISIONS, json_source
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.export.openrpc import openrpc
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.load.protocol import load_released
 from support.command import Cli
 from support.samples import REVISIONS

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import revision_header
 from mcp_bindgen.emit.python.modules import categories
 from mcp_bindgen.emit.python.package import package_pages, package_view
 from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.history import NO_HISTORY
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import history, load_released, load_sources

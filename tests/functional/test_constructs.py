@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
 
 from functional.generated import REVISION, emitted, generate_definitions
-from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load.protocol import load_sources
 from mcp_runtime.core.json.values import EXACT_CONSTANTS

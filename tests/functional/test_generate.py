@@ -16,9 +16,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from functional.generated import GOLDEN, REVISION, emitted, generate, golden_sources
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ingest.paths import shipped
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.load.protocol import load_released
-from mcp_bindgen.paths import shipped
 from support.samples import HANDSHAKE, json_source
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -18,8 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from functional.bindings import public
 from functional.double import Double
 from functional.generated import REVISION, emitted, generate, generate_definitions, golden_sources, structure
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.json_keywords import is_pattern
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.load.protocol import load_sources
 from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, typescript_source
 

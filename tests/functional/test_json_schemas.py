@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from functional.bindings import package
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.package import package_view
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.leaves import is_json_schema
 from mcp_bindgen.ir.nodes import Struct
 from mcp_bindgen.load.protocol import load_released

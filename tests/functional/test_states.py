@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from functional.generated import REVISION, emitted
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.sources import read_source
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document, render_typescript
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load.protocol import load_sources

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from impact.corpus_marks import CASES, changes, marks, revisions
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT, Checker
 from mcp_bindgen.impact.run import impact
 from mcp_bindgen.impact.stubs import Stubs
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from support.sampling import sampled
 
 MIN_LINES = 120

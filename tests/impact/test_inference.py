@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from impact.corpus_marks import changes
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
 from mcp_bindgen.impact.stubs import Stubs
+from mcp_bindgen.ir.diagnostics import Diagnostics
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 PACKAGE = "mcp_bindings.v2025_11_25"

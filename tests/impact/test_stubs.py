@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from impact.corpus_marks import changes
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.inputs import load_side
 from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT, Job
@@ -16,6 +15,7 @@ from mcp_bindgen.impact.marks import Marks
 from mcp_bindgen.impact.run import impact, marks_of, write_stubs
 from mcp_bindgen.impact.stubs import Stubs
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.load.protocol import load_released
 
 ROOT = Path(__file__).resolve().parents[2]

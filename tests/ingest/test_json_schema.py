@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import DIALECTS, MAX_DEPTH, read_schema
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, parse_json
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest import sources
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, decode, read_source
+from mcp_bindgen.ir.diagnostics import InputError
 
 
 def refusal(place: str) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics, Level, Location
 from mcp_bindgen.ingest import typescript_source
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_expressions import MAX_DEPTH
@@ -24,6 +23,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TypeScriptDocument,
     Written,
 )
+from mcp_bindgen.ir.diagnostics import Diagnostics, Level, Location
 from mcp_bindgen.ir.nodes import ANY, NULL, STRING, AllOf, Kind, ListOf, Literal, MapOf, Primitive, Ref, Union
 from mcp_bindgen.merge.lower import lower
 from support.official import official_schema, seed_typescript

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.typescript import TypeScriptDocument, read_typescript
 from mcp_bindgen.ingest.typescript_facts import (
     document_from_facts,
@@ -15,6 +14,7 @@ from mcp_bindgen.ingest.typescript_facts import (
     render_typescript,
 )
 from mcp_bindgen.ingest.typescript_types import Body
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from support.official import seed_typescript
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.extensions import read_table, shipped_extensions
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.revisions import read_docs
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.document import DocBook
 from mcp_bindgen.ir.nodes import Alias, Kind, Primitive, Ref, Struct, Union
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load.extension import extend, load_extension
 from mcp_bindgen.load.protocol import load_released
-from mcp_bindgen.paths import shipped
 from support.doc_keys import used_keys
 from support.extensions import CARDS, DIRECTIONS, ID, OFFICIAL, ORDERS, REVISION, ROWS, TASKS, UI, official, orders
 

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript_facts import render_typescript
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_sources
 from support.official import official_schema

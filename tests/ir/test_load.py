@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.nodes import Era, Kind, Primitive, Protocol, Struct
 from mcp_bindgen.load.protocol import doc_book, load_released, load_sources
 from support.official import official_schema, seed_typescript

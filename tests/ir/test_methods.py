@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.revisions import read_rows, shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.methods import PAIRINGS, RUNTIME_REQUESTS, Senders, derive_methods
 from mcp_bindgen.ir.nodes import Alias, Direction, Method, Protocol, Struct, Union
 from mcp_bindgen.load.protocol import direction_rows, load_released, load_sources

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.names import inline_name, lineage, method_constant, reference, references
 from mcp_bindgen.ir.nodes import (
     ANY,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, parse_json
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import (
     ANY,
     STRING,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.json_schema import json_schema
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import protocol_of
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.merge.build import build

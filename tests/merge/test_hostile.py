@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from functional.generated import emitted
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.ingest.sources import SourceText
+from mcp_bindgen.ir.diagnostics import InputError
 from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, load, typescript_source
 
 CODE = '"];import builtins;builtins.hacked=1#'

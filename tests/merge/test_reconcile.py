@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import read_schema
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts, facts_from_document
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import ANY, Alias, Definition
 from mcp_bindgen.ir.spell import opaque_text
 from mcp_bindgen.merge.build import build

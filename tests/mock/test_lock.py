@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.mock import server
 from mcp_bindgen.values.schema import NoValue, value_of
 from mcp_bindings import Client, v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28

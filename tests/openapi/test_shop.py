@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.emit.python.render import format_source
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindings import connect_stdio, testing
 from mcp_bindings.v2025_11_25 import Client
 from openapi.apis import document, generate, load, text_of

@@ -13,12 +13,12 @@ from jinja2 import Environment, nodes
 
 from functional.generated import emitted
 from mcp_bindgen.bridge.derive import FORMAT as BRIDGE_FORMAT
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.emit.tree import compare
 from mcp_bindgen.generate.plan import plan
 from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.load.protocol import load_released
 from mcp_bindgen.project.request import settle
 from mcp_bindgen.project.settings import Settings

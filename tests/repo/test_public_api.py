@@ -14,9 +14,9 @@ from typing import get_type_hints
 import pytest
 
 import mcp_bindings
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.generate.plan import plan
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.load.protocol import Door, door
 from mcp_bindgen.project.request import settle
 from mcp_bindgen.project.settings import Settings

@@ -7,8 +7,8 @@ import pytest
 from scripts.add_extension import add, main
 
 from mcp_bindgen.ingest.extensions import shipped_extensions
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.sources import read_source
-from mcp_bindgen.paths import shipped
 from support.extensions import OFFICIAL, TASKS, official
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from scripts.add_revision import without_prose
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.places import by_path, typescript_places
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.load.protocol import load_released
 from support.official import official_schema, official_typescript, seed_typescript
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Alias, Definition, Struct, TypeRef
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.lower import lower

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.extensions import read_table
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.load.extension import extend
 from support.official import upstream

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 
-from mcp_bindgen.json_values import escaped
+from mcp_bindgen.ir.json_values import escaped
 from support.mutations import Json, definitions, is_list, is_object, prefix
 
 Rewrite = Callable[[Json], Json]

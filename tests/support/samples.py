@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.revisions import legacy_revisions, released
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, parse_json
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_sources
 

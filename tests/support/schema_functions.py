@@ -12,7 +12,7 @@ from typing import Any, Final
 import mcp_bindgen
 import mcp_runtime
 from mcp_bindgen.check.arguments import Arguments, Validator
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ir.diagnostics import InputError, Location
 from mcp_bindgen.live.inspecting.arguments import parse_arguments
 from mcp_bindgen.mock.lock import Answers
 from mcp_bindgen.tool_clients import listing

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compatibility import Verdict, compatibility
 from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_sources
 from support.judging import DRAWS, Judge

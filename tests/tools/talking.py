@@ -12,7 +12,7 @@ from typing import Any
 
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 from mcp_bindgen.tool_clients.calling.module import module
 from mcp_bindgen.tool_clients.contract import Contract, make_contract
 from support.checkers import mypy, pyright

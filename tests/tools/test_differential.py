@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ir.diagnostics import Diagnostics
+from mcp_bindgen.ir.json_values import is_object
 from mcp_bindgen.ir.nodes import Ref
-from mcp_bindgen.json_values import is_object
 from mcp_bindgen.tool_clients.comparing.narrowing import closed, gaps, read
 from mcp_bindgen.values.builder import Builder
 from mcp_runtime.tools import Tool, ToolArgumentError, ToolModel, ToolOutputError

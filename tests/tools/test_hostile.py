@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from functional.test_hostile import HOSTILE
-from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.tool_clients.calling.module import MAX_FORMATTED
 from mcp_bindgen.tool_clients.comparing.narrowing import gaps
 from support.command import Cli

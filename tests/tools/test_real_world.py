@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_runtime.tools import ToolArgumentError
 from tools.talking import check_types, load, objects, text_of, tool
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.tool_clients.contract import read_contract
 from support.command import Cli
 

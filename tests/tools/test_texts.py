@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, ASSERTIONS, NEWER, TYPING
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import STRING, Struct
 from mcp_bindgen.tool_clients.comparing.compare import compare
 from mcp_bindgen.tool_clients.typing.keywords import References

@@ -8,10 +8,10 @@ import json
 import sys
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions
 from mcp_bindgen.ingest.sources import SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.load.extension import extend, read_extension
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema"

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.json_schema import dump, json_schema, reference
 from mcp_bindgen.ingest.places import by_path, typescript_places
 from mcp_bindgen.ingest.revisions import LINES, released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, parse_json, read_source
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.document import document
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.ir.nodes import Protocol, Struct
-from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.load.protocol import capability_book, doc_book, load_released, load_sources
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema"

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.evolution.merge import Proposed, merge
 from mcp_bindgen.evolution.read import facts_of, proposed
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.diagnostics import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (

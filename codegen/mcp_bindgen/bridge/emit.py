@@ -5,11 +5,11 @@ from itertools import pairwise
 
 from mcp_bindgen.bridge.derive import Bridge, derive
 from mcp_bindgen.bridge.rows import ERA, Rows
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_released
 

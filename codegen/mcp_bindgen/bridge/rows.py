@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.ingest.paths import shipped
 
 RULE_SPLIT = "split"
 """The name of the conversion that splits one item of a list into several."""

@@ -5,9 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
 
-from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
-from mcp_bindgen.paths import read_json
+from mcp_bindgen.ingest.paths import read_json
+from mcp_bindgen.ir.diagnostics import InputError
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list, is_object
 from mcp_bindgen.values.builder import MAX_LENGTH
 from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
 from mcp_runtime.json_schema.meter import PEER_STEPS, Meter, TooManySteps, canonical, weight_of

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_bindgen.check.requirements import LEGACY
-from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
+from mcp_bindgen.ir.diagnostics import InputError, clip
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.target import Command
 from mcp_runtime.core.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError

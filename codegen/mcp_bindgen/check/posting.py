@@ -10,8 +10,8 @@ from typing import Any, Final
 import httpx2
 
 from mcp_bindgen.check.client import MAX_LINE, META, Cut, Ended, NotJudged, Peer, Silent, Unreachable, before
-from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
+from mcp_bindgen.ir.diagnostics import InputError, clip
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list, json_value
 from mcp_bindgen.live.target import Endpoint, authorizer, login_to, name_of
 from mcp_runtime.auth.fetching import trusted
 from mcp_runtime.core.errors import AuthorizationError

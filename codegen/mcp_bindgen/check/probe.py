@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from mcp_bindgen.check.arguments import Arguments
 from mcp_bindgen.check.client import Peer, Said, code_of, told
 from mcp_bindgen.check.requirements import row_of
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.json_values import as_list, as_object
 
 INVALID_PARAMS: Final = -32602
 MAX_PAGES: Final = 20

@@ -11,13 +11,13 @@ from mcp_bindgen.check.findings import Finding
 from mcp_bindgen.check.requirements import row_of
 from mcp_bindgen.check.run import Checked
 from mcp_bindgen.check.selection import Wanted
-from mcp_bindgen.diagnostics import clip, count, plain, printable
 from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.words import listed
 from mcp_bindgen.findings import junit, sarif
 from mcp_bindgen.findings.baseline import Baseline, Stale
 from mcp_bindgen.findings.severity import Severity, worst
 from mcp_bindgen.ingest.sources import public_name
+from mcp_bindgen.ir.diagnostics import clip, count, plain, printable
 from mcp_bindgen.live.target import Command
 
 MAX_TEXT: Final = 300

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.revisions import legacy_revisions, released
-from mcp_bindgen.json_values import is_list
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.ir.json_values import is_list
 
 LEGACY: Final = legacy_revisions()
 """The revisions of the legacy era, in order; spans are of these."""

@@ -8,8 +8,8 @@ from typing import Any, Final
 from mcp_bindgen.check.client import BRIEF, Ended, NotJudged, Peer, Silent, Unreachable, started
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.check.selection import Wanted
-from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_object, json_value
+from mcp_bindgen.ir.diagnostics import InputError, clip
+from mcp_bindgen.ir.json_values import as_object, json_value
 from mcp_bindgen.live.target import Command, name_of
 
 FIRST: Final = 3

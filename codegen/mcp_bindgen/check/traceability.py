@@ -9,9 +9,9 @@ from typing import Any, Final
 from mcp_bindgen.check.findings import OTHERWISE, SITE
 from mcp_bindgen.check.requirements import MODERN, Row, rows
 from mcp_bindgen.check.selection import probes
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import read_bytes
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.diagnostics import InputError
+from mcp_bindgen.ir.json_values import as_list, as_object
 
 _DRAFT: Final = f"{SITE}/draft/"
 

@@ -14,7 +14,7 @@ import typer
 from mcp_bindgen.cli.help import one_server
 from mcp_bindgen.cli.options import BaselineOption, Launch, OutputOption, TimeoutOption, revision_option, seed_option
 from mcp_bindgen.cli.output import answer_document, progress, table
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.live.bindings import revisions
 
 TIMEOUT: Final = 10.0

@@ -20,10 +20,10 @@ import typer
 from mcp_bindgen.cli import options
 from mcp_bindgen.cli.options import OutputOption, QuietOption
 from mcp_bindgen.cli.output import PageFormat, answer_document, answer_page, answer_verbatim, in_color
-from mcp_bindgen.diagnostics import Diagnostics, InputError, did_you_mean
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.findings.severity import Severity, threshold
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, did_you_mean
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.report.model import Report

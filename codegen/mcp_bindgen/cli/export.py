@@ -8,8 +8,8 @@ import typer
 from mcp_bindgen.cli import options
 from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.output import answer
-from mcp_bindgen.diagnostics import InputError, refuse_endless_chains
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.diagnostics import InputError, refuse_endless_chains
 
 _PAGE = "docs/reference.md"
 

@@ -14,11 +14,11 @@ import typer
 
 from mcp_bindgen.cli import options
 from mcp_bindgen.cli.output import Format, answer_as, answer_json, print_diff, progress
-from mcp_bindgen.diagnostics import Diagnostics, count, warnings_json
 from mcp_bindgen.emit.tree import diff
 from mcp_bindgen.generate.generation import Run
+from mcp_bindgen.ingest.paths import shown
 from mcp_bindgen.ingest.sources import read_source
-from mcp_bindgen.paths import shown
+from mcp_bindgen.ir.diagnostics import Diagnostics, count, warnings_json
 from mcp_bindgen.project.request import settle
 from mcp_bindgen.project.settings import Settings, find_settings
 

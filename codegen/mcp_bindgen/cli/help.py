@@ -16,9 +16,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from mcp_bindgen.cli.options import expanded
 from mcp_bindgen.cli.output import answer, answer_markdown, table
-from mcp_bindgen.diagnostics import InputError, did_you_mean
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.sources import is_url
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.ir.diagnostics import InputError, did_you_mean
 
 _LABEL_WIDTH = 10
 

@@ -11,7 +11,7 @@ import typer
 
 from mcp_bindgen.cli.options import FormatOption, TimeoutOption
 from mcp_bindgen.cli.output import answer_as, progress, table
-from mcp_bindgen.diagnostics import InputError, printable
+from mcp_bindgen.ir.diagnostics import InputError, printable
 
 MAX_UNUSABLE: Final = 20
 """How many items of one server that are not valid are shown."""

@@ -11,8 +11,8 @@ import typer
 
 from mcp_bindgen.cli.options import NewArgument, OldArgument, OutputOption, PackageOption, Printing, revision_option
 from mcp_bindgen.cli.output import answer, answer_document, answer_json
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.project.settings import find_settings
 
 ImpactFormat: TypeAlias = Literal["text", "json", "sarif"]

@@ -15,8 +15,8 @@ import typer
 from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, Launch, MaskOption, PackageOption, TimeoutOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_json, table, wrapped
-from mcp_bindgen.diagnostics import InputError, clip, printable
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.ir.diagnostics import InputError, clip, printable
 from mcp_bindgen.live.reloading.serving import split_target, why_foreign
 
 if TYPE_CHECKING:

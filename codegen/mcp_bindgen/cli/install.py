@@ -13,11 +13,11 @@ import typer
 
 from mcp_bindgen.cli.options import EnvOption
 from mcp_bindgen.cli.output import answer_json
-from mcp_bindgen.diagnostics import InputError, refuse_os_errors
+from mcp_bindgen.ingest.paths import shown, write_file
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.ir.diagnostics import InputError, refuse_os_errors
 from mcp_bindgen.live.configuration import with_entries, with_yaml_entries
 from mcp_bindgen.live.reloading.serving import split_target, why_unusable
-from mcp_bindgen.paths import shown, write_file
 from mcp_bindgen.tool_clients.servers import variables
 
 ClientName: TypeAlias = Literal["claude-code", "claude-desktop", "cursor", "gemini-cli", "goose", "vscode"]

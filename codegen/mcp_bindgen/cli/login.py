@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from mcp_bindgen.cli.output import answer
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.ir.diagnostics import InputError
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.output import ServerOutput

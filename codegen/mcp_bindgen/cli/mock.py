@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mcp_bindgen.cli.options import PackageOption, port_option, revision_option, seed_option
-from mcp_bindgen.diagnostics import InputError, count
+from mcp_bindgen.ir.diagnostics import InputError, count
 
 
 def mock(

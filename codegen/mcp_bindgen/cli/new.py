@@ -11,9 +11,9 @@ from typing import Annotated, Final
 import typer
 
 from mcp_bindgen.cli.options import port_option
-from mcp_bindgen.diagnostics import InputError, refuse_os_errors
+from mcp_bindgen.ingest.paths import shown, write_file
+from mcp_bindgen.ir.diagnostics import InputError, refuse_os_errors
 from mcp_bindgen.live.reloading.serving import serve_file, split_target, why_foreign
-from mcp_bindgen.paths import shown, write_file
 
 _TAKEN: Final = {*sys.stdlib_module_names, "mcp", "mcp_bindgen", "mcp_bindings", "mcp_runtime", "pydantic", "pytest"}
 """Names of modules that a server in the same folder would hide."""

@@ -12,9 +12,9 @@ import typer
 from mcp_bindgen.cli import options
 from mcp_bindgen.cli.diff import publish
 from mcp_bindgen.cli.output import answer, report, table
-from mcp_bindgen.diagnostics import Diagnostics, InputError, count
+from mcp_bindgen.ingest.paths import shown, write_file
 from mcp_bindgen.ingest.sources import public_name
-from mcp_bindgen.paths import shown, write_file
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, count
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.report.model import Report

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 import typer
 
 from mcp_bindgen.cli.output import Format, answer_document, report
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, read_source
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.project.settings import find_settings
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
-from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, Level, count, printable
-from mcp_bindgen.paths import write_file
+from mcp_bindgen.ingest.paths import write_file
+from mcp_bindgen.ir.diagnostics import Diagnostic, Diagnostics, Level, count, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -28,9 +28,9 @@ from mcp_bindgen.cli.options import (
     revision_option,
 )
 from mcp_bindgen.cli.output import IssueFormat, answer_as, answer_document, answer_verbatim, table
-from mcp_bindgen.diagnostics import Diagnostics, InputError, refuse_endless_chains
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import public_name, read_source
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, refuse_endless_chains
 from mcp_bindgen.ir.nodes import Erratum
 
 PACKAGE = "proposal_bindings"

@@ -13,8 +13,8 @@ import typer
 
 from mcp_bindgen.cli.help import one_server
 from mcp_bindgen.cli.options import FormatOption, HeaderOption, MaskOption, port_option
-from mcp_bindgen.diagnostics import InputError, count
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.ir.diagnostics import InputError, count
 
 
 def proxy(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from mcp_bindgen.cli.output import ReaderLeft, report
-from mcp_bindgen.diagnostics import InputError, printable
+from mcp_bindgen.ir.diagnostics import InputError, printable
 
 DONE = 0
 FINDINGS = 1

@@ -25,8 +25,8 @@ from mcp_bindgen.cli.options import (
     revision_option,
 )
 from mcp_bindgen.cli.output import answer_as, progress, table
-from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.diagnostics import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from mcp_bindgen.export.facts import Facts, MethodFacts, TypeFacts

@@ -19,10 +19,10 @@ from mcp_bindgen.cli import options
 from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
 from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.output import answer, answer_document, answer_json, print_diff, progress, report, table
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count, warnings_json
 from mcp_bindgen.findings.severity import threshold
+from mcp_bindgen.ingest.paths import write_file
 from mcp_bindgen.ingest.sources import is_url
-from mcp_bindgen.paths import write_file
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, count, warnings_json
 from mcp_bindgen.project.request import from_here
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_verbatim
-from mcp_bindgen.diagnostics import InputError, count, refuse_os_errors
+from mcp_bindgen.ir.diagnostics import InputError, count, refuse_os_errors
 
 
 def validate(

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mcp_bindgen.diagnostics import count
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.rules.annotations import DESCRIPTION_REQUIREMENTS_CHANGED, PROTOCOL_VERSION_CHANGED
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import count
 
 _NEEDS_A_READER = (DESCRIPTION_REQUIREMENTS_CHANGED,)
 """Rules of the source view that can still indicate a break: some requirements exist only as text."""

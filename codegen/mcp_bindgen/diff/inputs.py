@@ -4,9 +4,9 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, is_url, read_source, source_of, too_large
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_released, load_sources
 

@@ -13,9 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import refuse_os_errors
 from mcp_bindgen.emit.tree import Extent, Tree, cache_folder, files_in
-from mcp_bindgen.paths import read_regular, shipped
+from mcp_bindgen.ingest.paths import read_regular, shipped
+from mcp_bindgen.ir.diagnostics import refuse_os_errors
 
 FORMAT = 2
 """The format of the cache files; files in another format are ignored."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from mcp_bindgen.diagnostics import printable
+from mcp_bindgen.ir.diagnostics import printable
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.nodes import Protocol
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from mcp_bindgen.diagnostics import InputError, did_you_mean
+from mcp_bindgen.ir.diagnostics import InputError, did_you_mean
+from mcp_bindgen.ir.json_values import escaped
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import (
     Bounds,
@@ -27,7 +28,6 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import bounds_of, is_any
-from mcp_bindgen.json_values import escaped
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ROOT = "#/$defs/"

@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.header import comment_of
 from mcp_bindgen.emit.tree import STAGING, Extent, Tree, compare, put_on_record, refuse_foreign
+from mcp_bindgen.ir.diagnostics import InputError
 
 Undo = Callable[[], None]
 

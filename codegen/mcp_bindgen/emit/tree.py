@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import InputError, Location, refuse_os_errors
 from mcp_bindgen.emit.header import MARK, comment_of
+from mcp_bindgen.ir.diagnostics import InputError, Location, refuse_os_errors
 
 STAGING = ".mcp-bindgen-"
 """The infix of the names of our temporary siblings, which begin with a dot."""

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.evolution.report import Findings
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Erratum, Protocol
 from mcp_bindgen.load.protocol import load_sources
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.typescript_facts import render_typescript
+from mcp_bindgen.ir.diagnostics import InputError
 
 Tree: TypeAlias = dict[str, Any]
 """Facts of a schema.ts with names in place of positions: declarations, members, and the alternatives of unions."""

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Location
 from mcp_bindgen.diff.inputs import UNNAMED, side_source
 from mcp_bindgen.evolution.merge import Proposed, merge, overlay
 from mcp_bindgen.ingest.revisions import released, shipped_source
@@ -16,6 +15,7 @@ from mcp_bindgen.ingest.sources import BLOCK, SourceKind, SourceText, decode, is
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
 from mcp_bindgen.ingest.typescript_source import parse_source
+from mcp_bindgen.ir.diagnostics import Diagnostic, Diagnostics, InputError, Location
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_sources
 

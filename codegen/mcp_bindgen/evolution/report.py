@@ -8,7 +8,6 @@ from typing import Any
 from mcp_bindgen.bridge import report as bridges
 from mcp_bindgen.bridge.derive import Bridge, derive
 from mcp_bindgen.bridge.rows import Rows
-from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, plain
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.report import json, text, words
 from mcp_bindgen.diff.report.model import Report
@@ -20,8 +19,9 @@ from mcp_bindgen.evolution.prose import Unmentioned, unmentioned
 from mcp_bindgen.evolution.read import Sides
 from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.generate.plan import plan
+from mcp_bindgen.ingest.paths import shown, write_file
 from mcp_bindgen.ingest.sources import SourceText, decode
-from mcp_bindgen.paths import shown, write_file
+from mcp_bindgen.ir.diagnostics import Diagnostic, Diagnostics, plain
 from mcp_bindgen.project.request import settle
 from mcp_bindgen.project.settings import Settings
 

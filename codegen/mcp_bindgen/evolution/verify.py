@@ -8,12 +8,12 @@ does not take from the files.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, count
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions, shipped_structure
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, count
 from mcp_bindgen.ir.nodes import Object
 from mcp_bindgen.load.extension import lower_extension, read_extension
 from mcp_bindgen.load.protocol import Halves, read_halves

@@ -10,9 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.emit.json_schema import assertions
 from mcp_bindgen.export.facts import FLAGS
+from mcp_bindgen.ingest.paths import shipped
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.names import place_of
 from mcp_bindgen.ir.nodes import (
     Definition,
@@ -29,7 +30,6 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from mcp_bindgen.paths import shipped
 
 FORMAT: Final = 1
 """The version of the document."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from mcp_bindgen.emit.json_schema import Schemas, reference
 from mcp_bindgen.ir.facts import params_structs
+from mcp_bindgen.ir.json_values import escaped, is_list, is_object
 from mcp_bindgen.ir.names import closure, contained, unique
 from mcp_bindgen.ir.nodes import Constant, Field, Method, Protocol, Ref, Struct, TypeRef, Union
-from mcp_bindgen.json_values import escaped, is_list, is_object
 from mcp_bindgen.tool_clients.contract import Contract, Tool
 
 VERSION = "1.3.2"

@@ -19,10 +19,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
 from mcp_bindgen.findings.severity import Severity
-from mcp_bindgen.json_values import is_list, is_object
-from mcp_bindgen.paths import read_toml
+from mcp_bindgen.ingest.paths import read_toml
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
+from mcp_bindgen.ir.json_values import is_list, is_object
 
 MAX_BYTES = 1024 * 1024
 """The maximum file size, in bytes."""

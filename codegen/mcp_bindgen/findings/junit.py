@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from xml.etree import ElementTree
 
-from mcp_bindgen.diagnostics import plain
+from mcp_bindgen.ir.diagnostics import plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import plain
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "mcpBindgenFinding/v1"

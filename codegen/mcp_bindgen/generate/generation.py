@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcp_bindgen.diagnostics import (
+from mcp_bindgen.emit import cache
+from mcp_bindgen.emit.header import tool_version
+from mcp_bindgen.emit.swap import write_trees
+from mcp_bindgen.emit.tree import Drift, Tree, compare, packages_in
+from mcp_bindgen.ingest.paths import shown
+from mcp_bindgen.ingest.sources import SourceText
+from mcp_bindgen.ir.diagnostics import (
     Diagnostics,
     count,
     diagnostic_from_json,
     diagnostic_json,
     warnings_json,
 )
-from mcp_bindgen.emit import cache
-from mcp_bindgen.emit.header import tool_version
-from mcp_bindgen.emit.swap import write_trees
-from mcp_bindgen.emit.tree import Drift, Tree, compare, packages_in
-from mcp_bindgen.ingest.sources import SourceText
-from mcp_bindgen.paths import shown
 from mcp_bindgen.project.request import Request
 
 if TYPE_CHECKING:

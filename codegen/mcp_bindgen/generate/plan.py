@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, Location, refuse_endless_chains
 from mcp_bindgen.emit.header import extension_header, revision_header
 from mcp_bindgen.emit.python.extension import extension_pages, extension_view
 from mcp_bindgen.emit.python.modules import categories
@@ -21,6 +20,7 @@ from mcp_bindgen.emit.tree import Extent, Tree, packages_in
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_structure
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ingest.sources import SourceText
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location, refuse_endless_chains
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.nodes import Protocol, Source

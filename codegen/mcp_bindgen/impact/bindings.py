@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding, Subject, Travel
 from mcp_bindgen.diff.rule import Change, View
 from mcp_bindgen.diff.rules.definitions import BASE_REMOVED, PARAMS_REORDERED
@@ -18,6 +17,7 @@ from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.package import package_view
 from mcp_bindgen.emit.python.spelling import Speller
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.facts import params_structs
 from mcp_bindgen.ir.nodes import Protocol, Struct
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, printable
+from mcp_bindgen.ir.diagnostics import InputError, printable
 
 MAX_SECONDS = 300
 """The time that one run of a checker may take, in seconds."""

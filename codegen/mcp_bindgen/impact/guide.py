@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS
-from mcp_bindgen.diagnostics import Diagnostics, plain, refuse_endless_chains
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import FRAMES, Finding, Pair, Travel
 from mcp_bindgen.diff.inputs import load_side
@@ -32,6 +31,7 @@ from mcp_bindgen.impact.run import marks_of
 from mcp_bindgen.impact.topics import NOTES, by_topic, prose_between
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ingest.sources import public_name
+from mcp_bindgen.ir.diagnostics import Diagnostics, plain, refuse_endless_chains
 from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct

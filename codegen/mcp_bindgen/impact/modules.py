@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.emit.header import HEADER_MARK
+from mcp_bindgen.ingest.paths import read_regular
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ir.names import closure
-from mcp_bindgen.paths import read_regular
 
 MAX_BYTES = 4_000_000
 """The maximum size of a file that is read, in bytes."""

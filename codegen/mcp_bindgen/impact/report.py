@@ -6,10 +6,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import count
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.impact.bindings import PythonName
 from mcp_bindgen.impact.marks import UseKind, what
+from mcp_bindgen.ir.diagnostics import count
 
 MAX_UNRESOLVED = 20
 """The number of unresolved uses that the page lists by default."""

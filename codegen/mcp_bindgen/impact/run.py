@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, refuse_os_errors
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.emit.python.package import emit_root
 from mcp_bindgen.emit.python.render import Templates
@@ -21,6 +20,7 @@ from mcp_bindgen.impact.names import Question, Scan
 from mcp_bindgen.impact.report import Impact, Spot, Touched, Unresolved
 from mcp_bindgen.impact.stubs import Note, Stubs
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, refuse_os_errors
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import door
 from mcp_bindgen.project.request import DEFAULT_PACKAGE

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mcp_bindgen.diagnostics import printable
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rules.values import UNION_MEMBER_REMOVED
 from mcp_bindgen.emit.header import header
@@ -14,6 +13,7 @@ from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.spelling import ANY, DICT, NONE, STR, either, generic
 from mcp_bindgen.impact.bindings import EXTRA, PythonName, RevisionBindings
 from mcp_bindgen.impact.marks import Arguments, Findings, Marks, UseKind, what
+from mcp_bindgen.ir.diagnostics import printable
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Ref, TypeRef, Union
 from mcp_bindgen.ir.spell import spell
 

@@ -8,8 +8,8 @@ from mcp_bindgen.diff.report.model import Judged
 from mcp_bindgen.diff.rule import Rule
 from mcp_bindgen.diff.rules.messages import ERROR_CODE_RENUMBERED, RESULT_ALTERNATIVE_ADDED
 from mcp_bindgen.diff.rules.properties import PROPERTY_ADDED_REQUIRED
+from mcp_bindgen.ingest.paths import read_toml, shipped
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.paths import read_toml, shipped
 
 TOPICS: Mapping[str, str] = {
     "Caching": r"\.(ttlMs|cacheScope)$",

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from types import MappingProxyType
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
-from mcp_bindgen.json_values import as_object, is_object
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.ir.json_values import as_object, is_object
 
 ROWS = "schema/extensions.toml"
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 from warnings import catch_warnings
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.json_values import as_object, escaped, is_list, is_object, read_pointer
 from mcp_bindgen.ir.names import pascal, unique
 from mcp_bindgen.ir.nodes import UNBOUNDED, Bounds
-from mcp_bindgen.json_values import as_object, escaped, is_list, is_object, read_pointer
 
 Node: TypeAlias = dict[str, Any]
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import (
     ASSERTIONS,
     COMBINING,
@@ -30,6 +29,8 @@ from mcp_bindgen.ingest.json_keywords import (
     warn_idle,
 )
 from mcp_bindgen.ingest.shapes import Contains, Declaration, OfObjects, any_of, never, with_opaque
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.json_values import as_object, is_list, is_object
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
@@ -51,7 +52,6 @@ from mcp_bindgen.ir.nodes import (
 )
 from mcp_bindgen.ir.scalars import fits, is_of, matcher
 from mcp_bindgen.ir.spell import is_never
-from mcp_bindgen.json_values import as_object, is_list, is_object
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
 DIALECTS = (DRAFT_07, "https://json-schema.org/draft/2020-12/schema")

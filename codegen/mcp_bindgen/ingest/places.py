@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.sources import SourceText, decode
 from mcp_bindgen.ingest.typescript_types import Body, TypeScriptDocument, Written, children
-from mcp_bindgen.json_values import escaped, unescaped
+from mcp_bindgen.ir.diagnostics import Location
+from mcp_bindgen.ir.json_values import escaped, unescaped
 
 Names: TypeAlias = tuple[str, ...]
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],\n]|[^\s{}\[\],:"]+')

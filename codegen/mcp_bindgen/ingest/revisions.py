@@ -9,11 +9,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.document import Key
-from mcp_bindgen.json_values import is_object
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.ir.json_values import is_object
 
 LINES = "lines.json"
 """The file with the lines of the official schema.ts: each definition and property by its path."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.nodes import Kind, Opaque, Primitive, Shape, Union
 from mcp_bindgen.ir.spell import is_never
 

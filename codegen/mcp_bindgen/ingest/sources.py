@@ -15,8 +15,8 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
-from mcp_bindgen.json_values import as_list, is_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
+from mcp_bindgen.ir.json_values import as_list, is_object
 
 MAX_BYTES = 16 * 1024 * 1024
 """The maximum size of a source, in bytes: about a hundred times the largest official one."""

@@ -7,7 +7,6 @@ from typing import Literal as OneOf
 
 from tree_sitter import Node
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript_expressions import TypeReader
 from mcp_bindgen.ingest.typescript_source import (
     Place,
@@ -29,6 +28,7 @@ from mcp_bindgen.ingest.typescript_types import (
     Written,
     union_of,
 )
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.nodes import Literal, Ref
 
 __all__ = ["TsDeclaration", "TsExtends", "TypeScriptDocument", "read_placed", "read_typescript"]

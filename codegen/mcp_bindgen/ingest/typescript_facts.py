@@ -9,11 +9,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript import read_placed
 from mcp_bindgen.ingest.typescript_source import one_line
 from mcp_bindgen.ingest.typescript_tags import fact_tags, parse_doc
 from mcp_bindgen.ingest.typescript_types import Body, Member, Span, Tags, TsDeclaration, TypeScriptDocument
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 
 
 def facts_from_document(document: TypeScriptDocument, text: str) -> dict[str, object]:

@@ -11,9 +11,9 @@ from typing import TypeAlias
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser, Point
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript_tags import Doc, parse_doc, tag_problem
 from mcp_bindgen.ingest.typescript_types import Constant
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 
 MAX_BYTES = 5_000_000
 MAX_SECONDS = 10

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import ASSERTIONS, Node, read_bounds, spell_value
 from mcp_bindgen.ingest.typescript_types import Tags
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.json_values import is_list, is_object
 
 _NESTED = ("items", "additionalProperties")
 _TAG = re.compile(r"@(?:TJS-(?!type\b))?([A-Za-z$][\w-]*(?:\.\w+)?)[ \t]*")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.nodes import (
     AllOf,
     Field,

@@ -8,7 +8,7 @@ named here but those unions and the patterns by which MCP names its messages.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.names import closure, contained, field_of, lineage, methods_of, pascal, reference, references
 from mcp_bindgen.ir.nodes import (

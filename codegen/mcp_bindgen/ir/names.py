@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar, overload
 
-from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.nodes import (
     Alias,
     AllOf,

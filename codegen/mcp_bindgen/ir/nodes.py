@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
-from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ir.diagnostics import Location
 
 T_co = TypeVar("T_co", covariant=True, default="TypeRef")
 S_co = TypeVar("S_co", covariant=True, default="Shape")

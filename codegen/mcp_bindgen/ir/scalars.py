@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.names import pascal
 from mcp_bindgen.ir.nodes import Bounds, Kind, Primitive, Scalar
 

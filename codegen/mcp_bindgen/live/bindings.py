@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.project.settings import find_settings, is_package_name
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_bindgen.diagnostics import InputError, refuse_os_errors
+from mcp_bindgen.ir.diagnostics import InputError, refuse_os_errors
 
 _SPACE = re.compile(r"\s*")
 

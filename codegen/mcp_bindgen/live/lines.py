@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from mcp_bindgen.json_values import as_object, is_list, is_object, json_value
+from mcp_bindgen.ir.json_values import as_object, is_list, is_object, json_value
 from mcp_runtime.core.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.core.errors import AuthorizationError
 

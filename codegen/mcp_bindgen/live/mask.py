@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.ir.diagnostics import clip
+from mcp_bindgen.ir.json_values import is_list, is_object
 
 if TYPE_CHECKING:
     from mcp_runtime.middleware.masking import Masker

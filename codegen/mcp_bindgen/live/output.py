@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import NOT_JSON, json_value
+from mcp_bindgen.ir.diagnostics import clip
+from mcp_bindgen.ir.json_values import NOT_JSON, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.report import MAX_MESSAGE, line_about
 

@@ -9,8 +9,8 @@ from io import FileIO, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mcp_bindgen.diagnostics import InputError, clip, printable
-from mcp_bindgen.json_values import NOT_JSON, json_value
+from mcp_bindgen.ir.diagnostics import InputError, clip, printable
+from mcp_bindgen.ir.json_values import NOT_JSON, json_value
 
 if TYPE_CHECKING:
     from mcp_runtime.observe.observer import Finding

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ir.diagnostics import InputError, Location
 from mcp_bindgen.live.output import Judging, ServerOutput, logged_to
 from mcp_bindgen.tool_clients.servers import Server
 

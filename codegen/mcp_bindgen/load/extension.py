@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Level, Location, refuse_endless_chains
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions, shipped_structure
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.places import by_path, typescript_places
 from mcp_bindgen.ingest.revisions import read_docs, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
@@ -15,6 +15,7 @@ from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.capabilities import add_defaults
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Level, Location, refuse_endless_chains
 from mcp_bindgen.ir.document import DocBook, document
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.facts import params_structs, result_tag, tag_of
@@ -34,7 +35,6 @@ from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Comparison
 from mcp_bindgen.merge.lower import lower
 from mcp_bindgen.merge.prose import add_base_meta
-from mcp_bindgen.paths import shipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

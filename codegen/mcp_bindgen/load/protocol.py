@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip, refuse_endless_chains
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
+from mcp_bindgen.ingest.paths import shipped
 from mcp_bindgen.ingest.places import by_path, schema_places, typescript_places
 from mcp_bindgen.ingest.revisions import read_docs, read_rows, released, shipped_places, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
@@ -22,6 +22,7 @@ from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities, add_defaults
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, clip, refuse_endless_chains
 from mcp_bindgen.ir.document import DocBook, document
 from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.leaves import leaves
@@ -46,7 +47,6 @@ from mcp_bindgen.merge.compare import Difference
 from mcp_bindgen.merge.lower import lower
 from mcp_bindgen.merge.prose import add_meta, admit_booleans
 from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
-from mcp_bindgen.paths import shipped
 
 REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_ALIKE = 4

@@ -5,8 +5,8 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.shapes import Declaration
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.names import closure, inline_name, references, unique
 from mcp_bindgen.ir.nodes import (
     ANY,

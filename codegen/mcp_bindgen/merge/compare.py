@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from mcp_bindgen.ir.json_values import escaped
 from mcp_bindgen.ir.nodes import (
     NULL,
     UNBOUNDED,
@@ -23,7 +24,6 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import bounds_of, is_never, spell, spell_bounds
-from mcp_bindgen.json_values import escaped
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
 from mcp_bindgen.merge.overlap import leaves_of
 

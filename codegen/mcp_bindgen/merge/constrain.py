@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import ASSERTIONS, Node, is_pattern, opaque_text, read_bounds, unmet_sizes
 from mcp_bindgen.ingest.shapes import with_opaque
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.json_values import as_object, is_list, is_object
 from mcp_bindgen.ir.nodes import (
     UNBOUNDED,
     AllOf,
@@ -21,7 +22,6 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import is_any
-from mcp_bindgen.json_values import as_object, is_list, is_object
 
 _OWNERS = {Kind.STRING: "string", Kind.INTEGER: "number", Kind.NUMBER: "number"}
 _OF_OBJECTS = ("minProperties", "maxProperties")

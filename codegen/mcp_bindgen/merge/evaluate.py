@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.typescript_expressions import UTILITIES
 from mcp_bindgen.ingest.typescript_types import (
     KEYOF,
@@ -20,6 +19,7 @@ from mcp_bindgen.ingest.typescript_types import (
     children,
     union_of,
 )
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.nodes import ANY, NULL, STRING, AllOf, ListOf, Literal, MapOf, Primitive, Ref, Union
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from itertools import chain, combinations, product
 from math import prod
 from typing import Any, TypeGuard
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.shapes import Contains, Declaration, any_of, both, never, with_opaque
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.nodes import (
     ANY,
     UNBOUNDED,

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
 from mcp_bindgen.ingest.typescript_expressions import GLOBAL
 from mcp_bindgen.ingest.typescript_tags import keywords
@@ -31,6 +30,7 @@ from mcp_bindgen.ingest.typescript_types import (
     Written,
     alternatives,
 )
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.names import pascal, unique
 from mcp_bindgen.ir.nodes import (
     ANY,

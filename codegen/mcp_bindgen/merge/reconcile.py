@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from mcp_bindgen.diagnostics import count
 from mcp_bindgen.ingest.json_schema import SchemaDocument
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.diagnostics import count
 from mcp_bindgen.ir.nodes import Erratum
 from mcp_bindgen.merge.compare import Comparison, Difference
 from mcp_bindgen.merge.join import join

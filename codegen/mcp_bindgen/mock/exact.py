@@ -6,7 +6,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.json_values import as_list, as_object
 
 
 def exact(result: Mapping[str, Any]) -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import is_object
+from mcp_bindgen.ir.diagnostics import InputError, clip
+from mcp_bindgen.ir.json_values import is_object
 from mcp_bindgen.mock.exact import exact
 
 if TYPE_CHECKING:

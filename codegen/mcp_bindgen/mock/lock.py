@@ -9,9 +9,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.check.arguments import Validator
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip
 from mcp_bindgen.ingest.sources import parse_json, read_bytes
-from mcp_bindgen.json_values import as_object, is_list, is_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, clip
+from mcp_bindgen.ir.json_values import as_object, is_list, is_object
 from mcp_bindgen.live.bindings import own_package, package_of, revisions
 from mcp_bindgen.mock.exact import canonical, exact
 from mcp_bindgen.tool_clients.contract import GATED, Contract, Tool, read_contract

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import is_object
+from mcp_bindgen.ir.diagnostics import clip
+from mcp_bindgen.ir.json_values import is_object
 from mcp_bindgen.live.bindings import package_of
 from mcp_bindgen.live.mask import message_mask
 from mcp_bindgen.mock.exact import canonical, exact

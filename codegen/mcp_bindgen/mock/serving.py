@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.mock import MockOptions
 from mcp_bindgen.mock.faults import Faults
 from mcp_bindgen.mock.lock import lock_server

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
-from mcp_bindgen.json_values import NOT_JSON, is_list, is_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
+from mcp_bindgen.ir.json_values import NOT_JSON, is_list, is_object
 from mcp_bindgen.live.bindings import revisions
 from mcp_bindgen.live.recording.record import FORMAT
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.json_values import as_list, as_object
 from mcp_bindgen.openapi.document import Json
 from mcp_bindgen.openapi.parameters import Argument, Reading
 from mcp_bindgen.openapi.schemas import NULL, SCALARS, Schemas

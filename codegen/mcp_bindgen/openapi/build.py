@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, count
 from mcp_bindgen.openapi.credentials import origin_of, refuse_header, secrets_of, security_of, used_schemes
 from mcp_bindgen.openapi.document import Document
 from mcp_bindgen.openapi.lock import Lock, make_lock, new_matches, read_lock, sizes

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, clip
+from mcp_bindgen.ir.json_values import as_list, as_object
 from mcp_bindgen.openapi.document import Document, Json
 from mcp_bindgen.openapi.operations import Operation, alternatives
 

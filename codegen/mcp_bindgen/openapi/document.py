@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any, cast
 from urllib.parse import unquote
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, clip
 from mcp_bindgen.ingest.sources import is_url, parse_json, public_name, read_place
-from mcp_bindgen.json_values import as_object, is_list, is_object, unescaped
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, clip
+from mcp_bindgen.ir.json_values import as_object, is_list, is_object, unescaped
 
 MAX_BYTES = 64 * 1024 * 1024
 """The maximum size of a document, in bytes."""

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_object, is_object
+from mcp_bindgen.ingest.paths import read_json
+from mcp_bindgen.ir.diagnostics import InputError, clip
+from mcp_bindgen.ir.json_values import as_object, is_object
 from mcp_bindgen.openapi.credentials import Secret
 from mcp_bindgen.openapi.document import Document, Json
 from mcp_bindgen.openapi.names import one_line
 from mcp_bindgen.openapi.operations import Listed, Operation
 from mcp_bindgen.openapi.parameters import Argument
 from mcp_bindgen.openapi.schemas import Schemas
-from mcp_bindgen.paths import read_json
 
 FORMAT = 1
 """The version of the format."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from mcp_bindgen.diagnostics import InputError, clip
+from mcp_bindgen.ir.diagnostics import InputError, clip
 from mcp_bindgen.openapi.document import Json
 from mcp_bindgen.openapi.names import ANNOTATIONS, IMPORTED
 from mcp_bindgen.openapi.operations import Operation

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import InputError, Location, refuse_os_errors
 from mcp_bindgen.emit.header import HEADER_MARK, commented, header
 from mcp_bindgen.emit.python.render import Page, Templates, format_source
+from mcp_bindgen.ir.diagnostics import InputError, Location, refuse_os_errors
 from mcp_bindgen.openapi.credentials import Secret
 from mcp_bindgen.openapi.document import Document
 from mcp_bindgen.openapi.models import Models

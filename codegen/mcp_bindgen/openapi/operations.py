@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip, did_you_mean
-from mcp_bindgen.json_values import as_list, as_object, is_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, clip, did_you_mean
+from mcp_bindgen.ir.json_values import as_list, as_object, is_object
 from mcp_bindgen.openapi.bodies import Body, body_of, result_of
 from mcp_bindgen.openapi.document import Document, Json
 from mcp_bindgen.openapi.names import MAX_NAME, argument_name, function_name, mark, one_line, short, tool_name

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip
-from mcp_bindgen.json_values import as_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, clip
+from mcp_bindgen.ir.json_values import as_object
 from mcp_bindgen.openapi.document import Document, Json
 from mcp_bindgen.openapi.names import argument_name, class_name
 from mcp_bindgen.openapi.schemas import SCALARS, Schemas

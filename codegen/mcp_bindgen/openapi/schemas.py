@@ -13,7 +13,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mcp_bindgen.json_values import as_list, as_object, is_list, is_number, is_object
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list, is_number, is_object
 from mcp_bindgen.openapi.document import Document, Json
 from mcp_bindgen.openapi.names import class_name, mark, short
 

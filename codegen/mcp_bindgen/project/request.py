@@ -5,10 +5,10 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.extensions import ExtensionTable, read_table, shipped_extensions
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import is_url, public_name
+from mcp_bindgen.ir.diagnostics import InputError, Location
 from mcp_bindgen.project.settings import REVISION_FIELD, Extra, Settings, is_package_name
 
 DEFAULT_PACKAGE = "mcp_bindings"

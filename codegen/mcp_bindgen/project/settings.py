@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.json_values import as_object, is_list, is_object
-from mcp_bindgen.paths import read_toml
+from mcp_bindgen.ingest.paths import read_toml
+from mcp_bindgen.ir.diagnostics import InputError
+from mcp_bindgen.ir.json_values import as_object, is_list, is_object
 
 TABLE = "mcp-bindgen"
 REVISION_FIELD = "{revision}"

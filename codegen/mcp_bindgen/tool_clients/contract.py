@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
 from mcp_bindgen.ingest.sources import is_nested_deeper
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.saved import read_saved, tools_in
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import as_list, as_object, is_list
+from mcp_bindgen.ir.diagnostics import clip
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list
 from mcp_bindgen.tool_clients.contract import Contract, Tool
 
 MAX_CELL = 60

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.sources import parse_json
-from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list, is_object
 
 MAX_DEPTH = 12
 """How deep in a file a list of tools may be."""

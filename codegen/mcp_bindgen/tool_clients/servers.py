@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.sources import is_url
-from mcp_bindgen.json_values import is_object
+from mcp_bindgen.ir.diagnostics import InputError, Location
+from mcp_bindgen.ir.json_values import is_object
 from mcp_bindgen.project.settings import TABLE, Table, find_settings
 
 ONE_OF = "give a URL, a server to start (-- COMMAND...) or a file (--from FILE)"

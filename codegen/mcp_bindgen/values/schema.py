@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any, Final
 
-from mcp_bindgen.json_values import is_list, is_object, read_pointer
+from mcp_bindgen.ir.json_values import is_list, is_object, read_pointer
 from mcp_bindgen.values.builder import MAX_LENGTH, matching
 from mcp_runtime.json_schema.keywords import MEANT
 from mcp_runtime.json_schema.meter import MAX_LEVELS, Meter, TooManySteps, weight_of

@@ -3,11 +3,11 @@
 import pytest
 
 from functional.generated import CATEGORIES
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.modules import assign_modules, categories
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.protocol import load_released, load_sources
 from support.imports import cycles

@@ -4,10 +4,10 @@ import ast
 
 import pytest
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.package import package_view
 from mcp_bindgen.emit.python.render import docstring
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.load.protocol import load_sources
 from support.samples import HANDSHAKE, json_source, typescript_source
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp_bindgen.check.client import PAUSE, Ended, NotJudged, Silent, told
 from mcp_bindgen.check.probe import LISTS, Context, Found, pages, probe, wrong_answer
-from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.diagnostics import clip
+from mcp_bindgen.ir.json_values import as_list, as_object
 
 MAX_USED: Final = 3
 """The number of prompts and resources that are used."""

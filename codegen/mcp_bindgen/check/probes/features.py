@@ -7,7 +7,7 @@ from typing import Final
 from mcp_bindgen.check.client import PAUSE, NotJudged, code_of, told
 from mcp_bindgen.check.probe import INVALID_PARAMS, LISTS, Context, Found, probe, wrong_answer
 from mcp_bindgen.check.requirements import LEGACY
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.json_values import as_list, as_object
 
 UNKNOWN: Final = "1999-12-31"
 """A revision that nobody speaks."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mcp_bindgen.check.client import NotJudged, Silent, code_of, told
 from mcp_bindgen.check.probe import Context, Found, probe
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.ir.json_values import as_list, as_object
 from mcp_bindgen.live.recording.readings import boolean_schemas
 from mcp_runtime.core.transports.http.mirrored import parameters
 

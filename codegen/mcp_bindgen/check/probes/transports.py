@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_bindgen.check.client import NotJudged
 from mcp_bindgen.check.probe import Context, Found, message_of, probe, wrong_answer
-from mcp_bindgen.json_values import as_object, json_value
+from mcp_bindgen.ir.json_values import as_object, json_value
 
 if TYPE_CHECKING:
     from mcp_bindgen.check.posting import Answer, PostingPeer

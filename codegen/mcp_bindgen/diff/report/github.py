@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Judged, Report
 from mcp_bindgen.diff.report.text import verdicts
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import plain
 
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.finding import Pair, Subject
 from mcp_bindgen.diff.report import words
@@ -17,6 +16,7 @@ from mcp_bindgen.diff.report.text import verdicts
 from mcp_bindgen.diff.rule import NOTHING, View
 from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import plain
 
 
 def render(report: Report, *, everything: bool = True) -> str:

@@ -2,10 +2,10 @@
 
 import json
 
-from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Judged, Report
 from mcp_bindgen.findings.junit import Case, document
+from mcp_bindgen.ir.diagnostics import plain
 
 
 def render(report: Report, *, everything: bool = True) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 
-from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Cause, Report, by_method, causes
 from mcp_bindgen.diff.report.text import verdicts
 from mcp_bindgen.diff.rule import Rule
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import plain
 
 _BACKTICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*_\[\]|~<>&])")

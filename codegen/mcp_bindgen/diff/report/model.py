@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.diff.compatibility import Compatibility, Verdict
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.report.options import Options, Peer, Role
@@ -12,6 +11,7 @@ from mcp_bindgen.diff.rule import Rule, View
 from mcp_bindgen.diff.rules import CATALOGUE
 from mcp_bindgen.findings.baseline import Baseline, Stale
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.nodes import Source
 
 _ORDER: Mapping[str, int] = {rule.id: number for number, rule in enumerate(CATALOGUE)}

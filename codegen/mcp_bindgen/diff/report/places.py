@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.places import json_lines, typescript_places
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript
-from mcp_bindgen.json_values import escaped
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.json_values import escaped
 
 _CONTAINERS = {"definitions": "$defs", "$defs": "definitions"}
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, refuse_endless_chains
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.compatibility import compatibility
 from mcp_bindgen.diff.finding import Finding
@@ -17,11 +16,12 @@ from mcp_bindgen.diff.report.story import story
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.types.methods import has_roots
 from mcp_bindgen.findings.baseline import Baseline
+from mcp_bindgen.ingest.paths import shown
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import is_url, public_name
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, refuse_endless_chains
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load.extension import extend
-from mcp_bindgen.paths import shown
 from mcp_bindgen.project.request import extension_table
 from mcp_bindgen.project.settings import find_settings
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from mcp_bindgen.diagnostics import plain
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Cause, Judged, Report, by_method, causes
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.findings.severity import Severity
+from mcp_bindgen.ir.diagnostics import plain
 
 WIDTH = 120
 """The width of a page that is not written to a terminal, in columns."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from mcp_bindgen.ir.json_values import escaped, unescaped
 from mcp_bindgen.ir.nodes import Definition, ListOf, MapOf, Protocol, Ref, Struct, TypeRef, Union
-from mcp_bindgen.json_values import escaped, unescaped
 
 
 class Pointers:

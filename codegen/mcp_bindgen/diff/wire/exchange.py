@@ -24,9 +24,9 @@ from mcp_bindgen.diff.wire.proof import at, path
 from mcp_bindgen.diff.wire.spot import pointer_to
 from mcp_bindgen.emit.json_schema import json_schema
 from mcp_bindgen.ingest.json_schema import DRAFT_07
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref, Struct, TypeRef
-from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.values.builder import Builder, Step
 
 _REQUESTS, _NOTIFICATIONS = ("JSONRPCRequest",), ("JSONRPCNotification",)

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from jsonschema import ValidationError
 
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.values.builder import ANY_KEY, Step
 
 MAX_CANDIDATES = 200

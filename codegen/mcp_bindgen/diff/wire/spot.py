@@ -8,8 +8,8 @@ from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import EnvelopeSite, ErrorSite, ForbiddenSite, MethodSite, PropertySite
 from mcp_bindgen.diff.types.pointers import Pointers
+from mcp_bindgen.ir.json_values import escaped
 from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
-from mcp_bindgen.json_values import escaped
 from mcp_bindgen.values.builder import Step
 
 

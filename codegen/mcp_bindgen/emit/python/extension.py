@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.classes import ClassViews
 from mcp_bindgen.emit.python.inheritance import Inheritance
@@ -15,6 +14,7 @@ from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.emit.python.stubs import StubViews
 from mcp_bindgen.ingest.revisions import revision_folder
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.facts import params_structs
 from mcp_bindgen.ir.names import references

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.names import unique
 from mcp_bindgen.ir.nodes import Protocol, Struct
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.classes import ClassViews
@@ -15,6 +14,7 @@ from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.emit.python.stubs import StubViews
+from mcp_bindgen.ir.diagnostics import Diagnostics
 from mcp_bindgen.ir.facts import has_batches, has_errors_without_id, result_tag
 from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.nodes import Protocol

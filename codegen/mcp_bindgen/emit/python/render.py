@@ -26,11 +26,11 @@ from jinja2 import (
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from mcp_bindgen.diagnostics import InputError, Location, printable, refuse_os_errors
 from mcp_bindgen.emit.header import commented
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.scope import Scope
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.ingest.paths import shipped
+from mcp_bindgen.ir.diagnostics import InputError, Location, printable, refuse_os_errors
 
 WIDTH = 110
 

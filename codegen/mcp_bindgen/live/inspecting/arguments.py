@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import InputError, clip, did_you_mean
+from mcp_bindgen.ir.diagnostics import InputError, clip, did_you_mean
+from mcp_bindgen.ir.json_values import NOT_JSON, as_list, as_object
 from mcp_bindgen.ir.scalars import is_of
-from mcp_bindgen.json_values import NOT_JSON, as_list, as_object
 from mcp_bindgen.tool_clients.listing import MAX_SHOWN, spell_type, types_of
 
 MAX_TEXT: Final = 60

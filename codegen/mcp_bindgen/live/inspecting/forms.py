@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import InputError, printable
-from mcp_bindgen.json_values import as_list, as_object, is_list
+from mcp_bindgen.ir.diagnostics import InputError, printable
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list
 from mcp_bindgen.live.inspecting.arguments import read_value
 from mcp_bindgen.live.output import ServerOutput
 from mcp_bindgen.tool_clients.listing import MAX_SHOWN, spell_type, types_of

@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mcp_bindgen.diagnostics import clip, count
-from mcp_bindgen.json_values import as_object, is_list, is_object
+from mcp_bindgen.ir.diagnostics import clip, count
+from mcp_bindgen.ir.json_values import as_object, is_list, is_object
 from mcp_bindgen.tool_clients.listing import spell_arguments, spell_type
 
 MAX_NOTES = 20

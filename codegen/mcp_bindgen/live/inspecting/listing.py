@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.output import ServerOutput
 from mcp_bindgen.live.target import (

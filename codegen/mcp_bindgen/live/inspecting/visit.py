@@ -5,8 +5,8 @@ from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import InputError, did_you_mean
-from mcp_bindgen.json_values import is_object
+from mcp_bindgen.ir.diagnostics import InputError, did_you_mean
+from mcp_bindgen.ir.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.inspecting.arguments import parse_arguments, prompt_arguments
 from mcp_bindgen.live.output import ServerOutput

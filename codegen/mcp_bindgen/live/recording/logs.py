@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
-from mcp_bindgen.json_values import NOT_JSON, is_list, is_object, json_value
+from mcp_bindgen.ir.json_values import NOT_JSON, is_list, is_object, json_value
 
 MAX_LINE: Final = 16 << 20
 """The longest line, in bytes, that is read."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import as_list, as_object, is_list, is_object, spell_pointer
+from mcp_bindgen.ir.diagnostics import clip
+from mcp_bindgen.ir.json_values import as_list, as_object, is_list, is_object, spell_pointer
 from mcp_bindgen.live.bindings import package_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.json_values import NOT_JSON, json_value
+from mcp_bindgen.ir.diagnostics import InputError
+from mcp_bindgen.ir.json_values import NOT_JSON, json_value
 from mcp_bindgen.live.mask import message_mask
 
 FORMAT: Final = 1

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.json_values import NOT_JSON, as_object, is_list, is_object, json_value
+from mcp_bindgen.ir.diagnostics import InputError
+from mcp_bindgen.ir.json_values import NOT_JSON, as_object, is_list, is_object, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.relaying.proxy import Record, Tally, Tell
 from mcp_runtime.core.protocol import jsonrpc

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ir.diagnostics import InputError
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.relaying.pump import Copies, Pump
 

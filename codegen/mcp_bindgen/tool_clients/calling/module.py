@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, count
 from mcp_bindgen.emit.header import HEADER_MARK, header
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, count
 from mcp_bindgen.tool_clients.calling.plan import client_view, plan
 from mcp_bindgen.tool_clients.contract import Contract, digest, read_contract
 from mcp_bindgen.tool_clients.servers import Server

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, printable
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.classes import ClassViews
 from mcp_bindgen.emit.python.expressions import Expression, Symbol, expression
@@ -14,9 +13,10 @@ from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT_TYPE, NONE, Speller, constant, either, generic
 from mcp_bindgen.emit.python.stubs import OPTIONS
+from mcp_bindgen.ir.diagnostics import Diagnostics, printable
 from mcp_bindgen.ir.facts import admits, admits_null
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.ir.nodes import ANY, Definition, Field, MapOf, Protocol, Ref, Scalar, Struct, TypeRef, protocol_of
-from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, describe, digest, dump, effective
 from mcp_bindgen.tool_clients.typing.keywords import MAX_DESCRIPTION
 from mcp_bindgen.tool_clients.typing.names import class_word, convention, method_names, unique

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import clip, count
 from mcp_bindgen.diff.compatibility import Compatibility, Verdict, compatibility
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel
 from mcp_bindgen.diff.report.model import Report, Side, make_report
@@ -16,7 +15,8 @@ from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
-from mcp_bindgen.json_values import as_object
+from mcp_bindgen.ir.diagnostics import clip, count
+from mcp_bindgen.ir.json_values import as_object
 from mcp_bindgen.tool_clients.comparing.narrowing import Gap, gaps, meaning, reworded, smallest
 from mcp_bindgen.tool_clients.contract import HINTS, Contract, Tool
 from mcp_bindgen.values.builder import Step

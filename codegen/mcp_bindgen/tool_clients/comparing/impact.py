@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Rule
 from mcp_bindgen.diff.rules.contracts import TOOL_INPUT_NARROWED, TOOL_OUTPUT_WIDENED, TOOL_REMOVED
@@ -18,6 +17,7 @@ from mcp_bindgen.impact.marks import Marks
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
 from mcp_bindgen.impact.stubs import Stubs
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ir.history import Lifetime
 from mcp_bindgen.tool_clients.calling.plan import MODULE, client_view, plan
 from mcp_bindgen.tool_clients.comparing.compare import compare

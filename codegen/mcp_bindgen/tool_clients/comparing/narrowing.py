@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.finding import Carrier, Travel
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
@@ -22,10 +21,11 @@ from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS
 from mcp_bindgen.ingest.json_schema import read_type
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError
+from mcp_bindgen.ir.json_values import escaped, is_list, is_object, read_pointer
 from mcp_bindgen.ir.leaves import forms
 from mcp_bindgen.ir.nodes import Kind, Protocol, Ref, TypeRef, protocol_of
 from mcp_bindgen.ir.spell import opaque_facts
-from mcp_bindgen.json_values import escaped, is_list, is_object, read_pointer
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.tool_clients.typing.keywords import References, is_annotation, nodes, texts
 from mcp_bindgen.values.builder import Builder, Step

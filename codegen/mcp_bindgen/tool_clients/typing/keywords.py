@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin
 
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, find
-from mcp_bindgen.json_values import escaped, is_list, is_object
+from mcp_bindgen.ir.json_values import escaped, is_list, is_object
 from mcp_runtime.json_schema.keywords import KEYWORDS, MEANT, NAMED, having
 
 MAX_DEPTH = 48

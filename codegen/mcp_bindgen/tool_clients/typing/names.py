@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from mcp_bindgen.emit.python.names import Convention, identifier, model_attributes, numbered, snake
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.ir.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.typing.keywords import texts
 
 RESERVED_METHODS = frozenset(("call", "check_drift"))

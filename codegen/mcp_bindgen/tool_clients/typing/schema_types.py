@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from mcp_bindgen.ingest.json_keywords import ASSERTIONS, TYPES, find
+from mcp_bindgen.ir.json_values import is_list, is_number, is_object
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
@@ -26,7 +27,6 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from mcp_bindgen.json_values import is_list, is_number, is_object
 from mcp_bindgen.tool_clients.typing.keywords import (
     ALL_BOUNDS,
     BOUNDS,

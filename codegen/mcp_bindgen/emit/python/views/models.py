@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.emit.python.expressions import Expression
+from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindgen.ir.history import Lifetime
 from mcp_bindgen.ir.nodes import TypeRef
 

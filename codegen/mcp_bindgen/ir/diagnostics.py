@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.json_values import spell_pointer
+from mcp_bindgen.ir.json_values import spell_pointer
 
 MAX_KNOWN = 1_000
 """The number of names that an unknown one is compared with."""

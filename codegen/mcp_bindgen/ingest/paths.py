@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, refuse_os_errors
+from mcp_bindgen.ir.diagnostics import InputError, refuse_os_errors
 
 
 @cache
 def shipped(folder: str) -> Path:
     """Return a shipped folder (``schema``, ``templates``, ``docs``): in a wheel or in the repository."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     inside = package / folder
     return inside if inside.is_dir() else package.parents[1] / folder
 
