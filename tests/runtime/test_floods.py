@@ -331,7 +331,7 @@ def test_the_weight_of_a_message_is_about_what_it_takes() -> None:
 
 def test_a_load_is_released_once() -> None:
     load = ReservedBytes(LIGHT)
-    call = Call(None, Reply(Notification("tools/call", None), memory_pair()[0]))
+    call = Call(None, Reply(None, Notification("tools/call", None), memory_pair()[0]))
     call.held = load.reserve(b"x" * LIGHT, 1, None)
     assert call.held is not None
     assert load.reserve(b"x", 1, None) is None

@@ -113,7 +113,7 @@ def scopes_of(function: object, name: str | None = None) -> tuple[str, ...]:
 
 def scoped(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a handler that its sender needs scopes for, where it is marked so; it takes the params and the context."""
-    if not hasattr(handler, SCOPES):
+    if not scopes_of(handler):
         return handler
 
     @wraps(handler)

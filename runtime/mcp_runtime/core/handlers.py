@@ -243,7 +243,7 @@ class Context(Generic[PeerT]):
 class ServerContext(Context[PeerT], Generic[PeerT, StateT]):
     """The context of a message that a server answers; `StateT` is what the server's lifespan yields."""
 
-    _states: "list[Any] | None" = None  # what the lifespan of a mounted server yielded; None for that of the server
+    _states: Sequence[Any] | None = None  # what the lifespan of a mounted server yielded; None for that of the server
 
     def within(self, server: "ServerHandlers") -> Self:
         """Return the same for the handlers of a mounted server."""
@@ -258,7 +258,7 @@ class ServerContext(Context[PeerT], Generic[PeerT, StateT]):
         Raises:
             RuntimeError: the server has no lifespan, or is served without it.
         """
-        found: list[StateT] = self.requester.answers.state if self._states is None else self._states
+        found: Sequence[StateT] = self.requester.answers.state if self._states is None else self._states
         if not found:
             raise RuntimeError("ctx.state is what a lifespan yields, and this server has none: App(lifespan=...)")
         return found[0]
@@ -329,12 +329,12 @@ class Serving:
         self.outer: list[ServerHandlers] = []
         self.is_checked = False
 
-    def states(self) -> list[Any]:
-        """Return what the lifespan yielded in this event loop, in a list; an empty one without a lifespan."""
+    def states(self) -> Sequence[Any]:
+        """Return what the lifespan yielded in this event loop, alone; nothing without a lifespan."""
         from asyncio import get_running_loop
 
         living = self.lifespans.get(get_running_loop())
-        return [living.state.result()] if living else []
+        return (living.state.result(),) if living else ()
 
     @staticmethod
     def of(server: "ServerHandlers") -> "Serving":

@@ -71,23 +71,21 @@ class Asked(SentCall):
 
 
 class Received(Booked):
-    """A request that one end received, without its params.
+    """A request that one end received, without its params, which may be large and which nothing checks later.
 
     Args:
         message: the request.
         channel: the channel that it came over.
         batch: the batch that it belongs to.
         book: the open requests among which its id is unique.
-        action: what happens to it.
+        action: what happens to it, which is for others to do.
     """
 
     def __init__(
         self, message: Request, channel: object, batch: Batch | None, *, book: dict[Id, Any], action: Action
     ) -> None:
-        self.channel, self.batch, self.book, self.action = channel, batch, book, action
-        self.message = Request(message.id, message.method, None)  # Nothing checks the params later: they may be large.
+        self.channel, self.batch, self.book = channel, batch, book
         self.name, self.id, self.token = message.method, message.id, progress_token(message.params)
-        self.progress, self.is_modern = None, False
 
 
 class End(Session):

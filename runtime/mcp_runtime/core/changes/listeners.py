@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.transport import Channel
@@ -86,6 +86,35 @@ _FEATURE: Final = "listeners"
 _URIS: Final = "resourceSubscriptions"
 
 
+Put: TypeAlias = Callable[[NotificationMethod[Any], str, Mapping[str, Any]], Any]
+"""Reports a change to one listener: the notification, what it is about, and its params."""
+
+
+class Subscriber(Protocol):
+    """Learns which resources are watched, for a server of the legacy era."""
+
+    async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
+        """Return whether the server agrees that a resource is watched."""
+        ...
+
+    def release(self, uris: Iterable[str]) -> None:
+        """Handle that nobody watches these resources any more."""
+
+
+class Filter(Protocol):
+    """What an extension adds to the filter of a request that listens."""
+
+    async def agree(self, ctx: Context[Any]) -> Mapping[str, Any]:
+        """Return what was agreed on, keyed by wire names."""
+        ...
+
+    def begin(self, ctx: Context[Any], agreed: Mapping[str, Any], put: Put) -> None:
+        """Report changes from now on."""
+
+    def end(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
+        """Stop that, since the request no longer listens."""
+
+
 class Listeners:
     """The requests over one connection that listen for changes of one server.
 
@@ -96,18 +125,16 @@ class Listeners:
 
     Attributes:
         server: the server.
-        subscriber: lets a server of the legacy era learn which resources are watched, by `subscribe(uri, ctx)`, which
-            returns whether it agrees, and `release(uris)`; None if not needed.
-        filters: what extensions add to the filter of a request: `agree(ctx)` returns what was agreed on, by wire names;
-            `begin(ctx, agreed, put)` reports changes from now on by `put`, and `end(exchange, agreed)` stops that.
+        subscriber: learns which resources are watched; None if not needed.
+        filters: what extensions add to the filter of a request.
         hooks: called with the area of each list that changed, whether or not a client listens.
     """
 
     def __init__(self, connection: Connection, server: ServerHandlers, capabilities: Mapping[str, Any]) -> None:
         assert connection.requester.spoken is not None
         self.server = server
-        self.subscriber: Any = None
-        self.filters: list[Any] = []
+        self.subscriber: Subscriber | None = None
+        self.filters: list[Filter] = []
         self.hooks: list[Callable[[str], None]] = []
         self._connection = connection
         self._methods = connection.requester.spoken.methods

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.binding import Binding, Wire
 from mcp_runtime.core.connection.background import Background, unblocked
@@ -59,13 +59,16 @@ class BaseConnection(Caller):
         end: how far it is from its end.
     """
 
-    def __init__(self, transport: Transport, side: Side, limits: Limits, new_call: Callable[[Reply], Call]) -> None:
+    call_type: ClassVar[type[Call]]
+    """What handlers see of a received message; created from the connection and the reply."""
+
+    def __init__(self, transport: Transport, side: Side, limits: Limits) -> None:
         self.transport = transport
         self.side = side
         self.limits = limits
         self.loop = asyncio.get_running_loop()
         self.background = Background(self.loop, self.settle)
-        self.session = Session(side, partial(Reply, new_call=new_call))
+        self.session = Session(side, partial(Reply, self))
         self.requester = Requester(side=side, reader=self.reader("MCP"), answers=Answers())
         self.end = OPEN
         transport.connection, transport.calls = self, {}

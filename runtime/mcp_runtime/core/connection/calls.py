@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_runtime.core.connection.requester import Handler, Principal, Requester
 from mcp_runtime.core.connection.timers import Gate
@@ -100,37 +100,49 @@ class Way(StrEnum):
 LACKING: Final = "the access token needs the scopes {}"
 
 
+class Keeper(Protocol):
+    """Keeps a call open after its handler has returned."""
+
+    def hold(self, answer: bytes) -> None:
+        """Keep the encoded answer, to be sent at the end."""
+
+    def ended(self) -> None:
+        """Handle that the call is no longer open, whatever the cause; called once."""
+
+
 class Reply(Booked):
     """What answers a call; a handler that asks its client in a result goes on with the reply to another request.
 
     Args:
+        connection: the connection that answers; None for what has no answer.
         message: the message as received.
         channel: the channel that it came over.
         batch: the batch that it belongs to.
-        book: the open requests among which its id is unique; None for a notification, which has no answer.
+        book: the open requests among which its id is unique; None for what has no answer.
         action: what happens to a request.
-        new_call: creates the call that it answers; None for what is not open.
 
     Attributes:
         call: the call that it answers; None once it is not open any more.
     """
 
+    channel: Channel
+
     def __init__(
         self,
+        connection: Any,
         message: Request | Notification,
         channel: Channel,
         batch: Batch | None = None,
         *,
         book: dict[Id, Any] | None = None,
         action: Action = Action.DELIVER,
-        new_call: "Callable[[Reply], Call] | None" = None,
     ) -> None:
         self.message, self.name, self.id = message, message.method, message.id
         self.channel, self.batch, self.book, self.action = channel, batch, book, action
         meta: Any = None if book is None or message.params is None else message.params.get("_meta")
         token: Any = meta.get("progressToken") if meta.__class__ is dict else None
         self.token = token if token.__class__ is int or token.__class__ is str else None
-        self.call = None if new_call is None else new_call(self)
+        self.call: Call | None = None if connection is None else connection.call_type(connection, self)
 
 
 class Call:
@@ -150,8 +162,7 @@ class Call:
         scopes: those that the functions that it called needed, and that whoever lets it continue needs too.
         held: its share of the limit on held messages; None if it has none.
         task: the task of its handler; None before that runs.
-        gate: limits its progress reports; None before the second.
-        reported_at: when its first progress report was sent, by the event loop's clock.
+        gate: limits its progress reports; None before the first.
         has_wrong_progress: whether its handler reported invalid progress, which is logged once.
         resumed: done when a handler that asked its requester in a result can continue with another request, maybe on
             another connection; None if it never asked.
@@ -160,7 +171,6 @@ class Call:
 
     method: AnyMethod
     params: Any
-    reported_at: float
     requester: Requester
     task: "asyncio.Task[None]"
     way: Way = Way.RECEIVED
@@ -173,7 +183,7 @@ class Call:
     is_cancelled: bool = False
     cancel_reason: str | None = None
     resumed: "asyncio.Future[None] | None" = None
-    keeper: Any = None
+    keeper: Keeper | None = None
 
     def __init__(self, connection: Any, reply: Reply) -> None:
         self.connection, self.reply, self.name = connection, reply, reply.name
@@ -187,8 +197,7 @@ class Call:
     @property
     def channel(self) -> Channel:
         """The channel that it came over."""
-        channel: Channel = self.reply.channel
-        return channel
+        return self.reply.channel
 
     @property
     def is_open(self) -> bool:
@@ -218,12 +227,11 @@ class Call:
         if release is not None:
             release()
 
-    def keep_open(self, keeper: Any) -> None:
+    def keep_open(self, keeper: Keeper) -> None:
         """Stay open after the handler has returned.
 
         Args:
-            keeper: `hold` receives the encoded answer, to be sent at the end, and `ended` is called once when the
-                request is no longer open, whatever the cause.
+            keeper: keeps the answer.
         """
         self.keeper = keeper
 
@@ -242,10 +250,6 @@ class Call:
     def is_suspended(self) -> bool:
         """Whether its handler waits for another request to continue with."""
         return self.resumed is not None and not self.resumed.done()
-
-    def suspend(self, resumed: "asyncio.Future[None]") -> None:
-        """Wait for another request to continue with, which completes `resumed`; this one is answered now."""
-        self.resumed = resumed
 
     def resume(self, other: "Call") -> None:
         """Continue with the reply to another request of the same requester, and with that one's capabilities.

@@ -163,8 +163,7 @@ class Channels:
 
     def _conclude(self, reply: Reply, message: bytes, about: Sent = ANSWER_SENT, *, at_once: bool = False) -> Channel:
         """Send what is left to send on a request, over its own channel, which is finished with its last request."""
-        channel: Channel = reply.channel
-        is_last, reply.call = False, None
+        channel, is_last, reply.call = reply.channel, False, None
         if channel is not self.main:
             channel.calls.pop(reply.id, None)
             is_last = not channel.calls

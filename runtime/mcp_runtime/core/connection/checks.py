@@ -25,7 +25,7 @@ from mcp_runtime.core.protocol.names import MISSING_CAPABILITY
 from mcp_runtime.core.protocol.rules import broken_error
 
 T = TypeVar("T")
-_META: Final = {"meta"}  # not a frozenset, which pydantic converts each time
+_META: Final = {"meta"}
 
 
 class RequestMeta:

@@ -16,7 +16,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from copy import copy
-from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.core.connection.base import BaseConnection
@@ -64,7 +63,7 @@ class Exchange(Call):
         It has `params`, a `way` and a `requester` on the `connection`. What this side asks itself has the rights of the
         message being handled.
         """
-        made = cls(connection, Reply(Notification(method.name, None), connection.channels.main))
+        made = cls(connection, Reply(None, Notification(method.name, None), connection.channels.main))
         made.way, made.requester, made.method, made.params = way, requester, method, params
         cause = CURRENT.get() if way is Way.RECEIVED else None
         made.principal = cause.principal if cause is not None and cause.connection is connection else None
@@ -134,16 +133,17 @@ class Connection(BaseConnection):
         receiving: receives the messages of the transport.
     """
 
+    call_type = Exchange
+
     def __init__(self, transport: Transport, side: Side, limits: Limits, middleware: Sequence[Middleware] = ()) -> None:
-        new_call = partial(Exchange, self)
-        super().__init__(transport, side, limits, new_call)
+        super().__init__(transport, side, limits)
         self.middleware = tuple(middleware)
         self.features: dict[str, Any] = {}
         self.reports = Reports(self)
         self.outbound = Outbound(self, self.reports)
         self.results = self.outbound.results
         self.inbound = Inbound(self, self.outbound, self.reports, self.middleware)
-        self.receiving = Receiving(self, self.inbound, self.outbound, new_call)
+        self.receiving = Receiving(self, self.inbound, self.outbound)
         self._before_close: Callable[[], None] | None = None
         self._close_hooks: list[CloseHook] = []
         self._over: asyncio.Event | None = None  # created on demand, since most connections are idle

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_runtime.core.connection.background import never_ran
 from mcp_runtime.core.connection.base import OPEN, BaseConnection
-from mcp_runtime.core.connection.calls import CURRENT, ENDS, LIGHT, AnyMiddleware, Call
+from mcp_runtime.core.connection.calls import CURRENT, ENDS, LIGHT, AnyMiddleware, Call, Reply
 from mcp_runtime.core.connection.checks import UNAVAILABLE, refusal
 from mcp_runtime.core.connection.notifications import Notifications, Reports
 from mcp_runtime.core.connection.outbound import Outbound
@@ -19,6 +19,7 @@ from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.method import AnyMethod, Direction, RequestMethod
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import Id
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
 
 
@@ -47,6 +48,11 @@ def check_gated(method: AnyMethod, params: Mapping[str, Any], requester: Request
             raise RemoteProtocolError(
                 revision=requester.revision, method=method.name, pointer=f"/{member}", reason=reason
             )
+
+
+def _place(reply: Reply) -> tuple[Id, Channel | None]:
+    """Return where the id of a request is unique: in its session, or on its channel in the modern era."""
+    return reply.id, reply.channel if reply.is_modern else None
 
 
 class Inbound:
@@ -94,36 +100,25 @@ class Inbound:
         has_turn = waits or self._has_turn()
         if self._ending and self._is_ending(call):
             # The peer cancelled a request with this id, and its handler has not ended yet.
-            self._channels.refuse(
-                call.reply, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled"
-            )
+            self._refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
         elif waits and self._waiting >= limits.max_waiting:
-            self._refuse_busy(call, f"at most {limits.max_waiting:,} requests like this may wait")
+            self._refuse(call, jsonrpc.INTERNAL_ERROR, f"at most {limits.max_waiting:,} requests like this may wait")
         elif not has_turn and len(self._queue) >= limits.max_queued:
-            self._refuse_busy(call, "too many requests are waiting; try again later")
+            self._refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
         elif not (has_turn and len(call.text) <= LIGHT) and not self._reserve(call):
-            self._refuse_busy(call, "too many bytes of requests are waiting; try again later")
+            self._refuse(call, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later")
         elif has_turn:
             self._begin(call)
         else:
             # Run it in its own contextvars context, not in that of the request that makes room for it.
             self._queue[call] = copy_context()
 
-    def _refuse_busy(self, call: Call, reason: str) -> None:
-        self._channels.refuse(call.reply, jsonrpc.INTERNAL_ERROR, reason)
-
     def _has_turn(self) -> bool:
         return len(self._running) - self._waiting < self._connection.limits.max_in_flight
 
     def _is_ending(self, call: Call) -> bool:
         """Whether the handler of a cancelled request with the same id is still running."""
-        reply = call.reply
-        return any(
-            other.id == reply.id
-            and other.is_modern is reply.is_modern
-            and (other.channel is reply.channel or not reply.is_modern)
-            for other in (ending.reply for ending in self._ending)
-        )
+        return any(_place(ending.reply) == _place(call.reply) for ending in self._ending)
 
     def _reserve(self, call: Call) -> bool:
         """Reserve memory for a request; return whether there is room."""
@@ -161,7 +156,7 @@ class Inbound:
     def suspend(self, call: Call, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
         """Answer an open request now, while its handler waits; return its task, which may outlive the connection."""
         self._reports.finish(call)
-        call.suspend(self._connection.loop.create_future())
+        call.resumed = self._connection.loop.create_future()
         self._channels.answer(call.reply, result)
         self._release(call)
         if keep:
@@ -288,7 +283,7 @@ class Inbound:
             self._kept[call] = None
             call.keeper.hold(outcome)
             return
-        channel: Channel = reply.channel
+        channel = reply.channel
         if call.gate is not None or channel.logs is not None:
             self._reports.finish(call)
         if isinstance(outcome, BaseException):

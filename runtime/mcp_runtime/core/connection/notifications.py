@@ -250,18 +250,15 @@ class Reports:
         if reply.token is None:
             reply.progress = progress
             return None
-        channel, session = call.channel, connection.session
-        rate = connection.limits.progress_rate
-        if rate is None or reply.progress is None:
-            call.reported_at = connection.loop.time()
-            connection.channels.send(session.progress(reply, progress, total, message), channel)
+        channel, rate = call.channel, connection.limits.progress_rate
+
+        def send(report: tuple[float, float | None, str | None]) -> None:
+            connection.channels.send(connection.session.progress(reply, *report), channel)
+
+        if rate is None:
+            send((progress, total, message))
             return channel
-        if gate is None:  # which the many requests that report once need not have
-
-            def send(report: tuple[float, float | None, str | None]) -> None:
-                connection.channels.send(session.progress(reply, *report), channel)
-
-            gate = call.gate = Gate(connection.loop, rate, send, call.reported_at)
+        gate = call.gate = gate or Gate(connection.loop, rate, send)
         gate.put((progress, total, message))
         return channel
 

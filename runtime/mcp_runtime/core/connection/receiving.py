@@ -33,7 +33,6 @@ class Receiving(transport.Receiver):
         connection: the connection.
         inbound: takes the peer's requests and notifications.
         outbound: takes the answers to this side's requests.
-        new_call: creates the `Exchange` of an incoming message from its reply.
 
     Attributes:
         last_activity: when the last message arrived, by the event loop's clock in seconds.
@@ -44,7 +43,6 @@ class Receiving(transport.Receiver):
     __slots__ = (
         "_connection",
         "_inbound",
-        "_new_call",
         "_outbound",
         "_printed",
         "identify",
@@ -52,11 +50,8 @@ class Receiving(transport.Receiver):
         "on_initialize",
     )
 
-    def __init__(
-        self, connection: BaseConnection, inbound: Inbound, outbound: Outbound, new_call: Callable[[Reply], Call]
-    ) -> None:
+    def __init__(self, connection: BaseConnection, inbound: Inbound, outbound: Outbound) -> None:
         self._connection, self._inbound, self._outbound = connection, inbound, outbound
-        self._new_call = new_call
         self.last_activity = connection.loop.time()
         self.on_initialize: OnInitialize | None = None
         self.identify: Identify | None = None
@@ -165,7 +160,7 @@ class Receiving(transport.Receiver):
             case Result():
                 return self._refused(event.call, channel) or self._outbound.take_result(event, text)
             case Notification():
-                call = self._new_call(Reply(event, channel))
+                call = self._connection.call_type(self._connection, Reply(None, event, channel))
                 call.requester, call.text, call.parts = self._connection.requester, text, parts
                 return self._inbound.notifications.receive(call)
             case Failure():
@@ -242,9 +237,7 @@ class Receiving(transport.Receiver):
     def _booked(self, request: Request, channel: Channel) -> Reply:
         """Return the record of a modern-era request, which is open on its channel from now on."""
         action = _MODERN.get(request.method, _MODERN[dispatch.REQUEST])
-        reply = channel.calls[request.id] = Reply(
-            request, channel, book=channel.calls, action=action, new_call=self._new_call
-        )
+        reply = channel.calls[request.id] = Reply(self._connection, request, channel, book=channel.calls, action=action)
         reply.is_modern = True
         return reply
 

@@ -1,7 +1,7 @@
 """The other end, as a value: its revision, its capabilities, how its messages are read, and what answers them."""
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -112,7 +112,7 @@ class Answers:
         context: builds the second argument of handlers from the stub, the id of a request, and its `Exchange`.
         hints: how long results may be cached, by method, unless handlers say so.
         stamp: the beginning of each result, see `jsonrpc.stamp`; empty in the legacy era.
-        state: what the server's lifespan yielded, in a list; an empty one without a lifespan.
+        state: what the server's lifespan yielded, alone in a sequence; an empty one without a lifespan.
         questions: how handlers ask the requester in results.
         scopes_for: returns the scopes that a request needs, given its method and the name or URI in its params.
         notify_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
@@ -123,13 +123,13 @@ class Answers:
     context: Callable[..., Any] = _unbound
     hints: Mapping[str, CacheHint] = field(default_factory=lambda: _NO_HINTS)
     stamp: bytes = b""
-    state: list[Any] = field(default_factory=list[Any])
+    state: Sequence[Any] = ()
     questions: ResultQuestions = NO_QUESTIONS
     scopes_for: ScopesFor = lambda method, name: ()
     notify_listeners: Callable[[AnyMethod, Any], None] | None = None
 
-    def serve(self, state: list[Any], scopes_for: ScopesFor) -> None:
-        """Answer for a server with what its lifespan yielded, in a list, and the scopes that its functions need."""
+    def serve(self, state: Sequence[Any], scopes_for: ScopesFor) -> None:
+        """Answer for a server with what its lifespan yielded, and the scopes that its functions need."""
         self.state, self.scopes_for = state, scopes_for
 
     def needed(self, method: str, params: Mapping[str, Any]) -> frozenset[str]:
@@ -195,7 +195,7 @@ class Requester(NamedTuple):
     """What is known of the sender of a message.
 
     The legacy era has one per handshake, the modern era one per request, and equal ones are shared. It is a tuple,
-    since `dataclasses.replace` would cost a tenth of opening a session.
+    since `dataclasses.replace` takes a tenth of the row "open a session in memory".
 
     Attributes:
         side: this side of the conversation, not the requester's.

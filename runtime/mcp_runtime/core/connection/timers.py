@@ -47,19 +47,14 @@ class Gate(Generic[T]):
         loop: the event loop, which sends items that were held back.
         rate: how many items per second.
         send: sends an item.
-        before: when an item was sent before; None if none was.
 
     Attributes:
         waiting: the item held back, or None.
     """
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, rate: float, send: Callable[[T], None], before: float | None = None
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, rate: float, send: Callable[[T], None]) -> None:
         self._loop = loop
-        self._bucket = TokenBucket(rate, max(1.0, rate), loop.time() if before is None else before)
-        if before is not None:
-            self._bucket.tokens -= 1
+        self._bucket = TokenBucket(rate, max(1.0, rate), loop.time())
         self._send = send
         self._timer: asyncio.TimerHandle | None = None
         self._rank = 0

@@ -18,6 +18,7 @@ the handlers and features installed once per revision. A later request of the sa
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -74,7 +75,7 @@ async def start_session(transport: Transport, *servers: ServerHandlers) -> Conne
 async def start_stateless(
     transport: Transport,
     *servers: ServerHandlers,
-    settings: Callable[[ServerOptions], ServerOptions],
+    settings: Mapping[str, Any],
     install: Callable[[Connection], None],
 ) -> "tuple[Connection, Requesters]":
     """Start serving modern-era requests, each independently, from any sender; return what determines the senders too.
@@ -82,11 +83,11 @@ async def start_stateless(
     Args:
         transport: carries the messages.
         servers: one object per revision; those of the legacy era are only named.
-        settings: changes options that apply to one client elsewhere, and to all of them here.
+        settings: values of options that apply to one client elsewhere, and to all of them here.
         install: called for each revision once its handlers are registered.
     """
     legacy, modern = by_era(servers)
-    options = settings(modern[max(modern)].server.effective_options())
+    options = replace(modern[max(modern)].server.effective_options(), **settings)
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start()
     for served in modern.values():

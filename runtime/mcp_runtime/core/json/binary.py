@@ -59,8 +59,7 @@ def wrong_binary(value: Any) -> list[str | int] | None:
         held: Any = getattr(value, name, None)
         is_list = held.__class__ is list
         for index, item in enumerate(held if is_list else (held,)):
-            # Most blocks are text, and need no call.
-            if item.__class__ not in PLAIN and (found := wrong_binary(item)) is not None:
+            if (found := wrong_binary(item)) is not None:
                 return [name, index, *found] if is_list else [name, *found]
     return None
 

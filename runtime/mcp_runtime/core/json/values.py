@@ -68,7 +68,6 @@ def read_pointer(pointer: str) -> tuple[str, ...]:
 
 FINITE: Final = frozenset((str, int, bool, type(None)))
 """Types of values that cannot contain an infinite number."""
-_ARRAYS: Final = (list, tuple)  # a tuple: a union would be rebuilt for each value
 
 
 def refuse_non_finite(value: object) -> None:
@@ -77,15 +76,10 @@ def refuse_non_finite(value: object) -> None:
     Raises:
         ValueError: it does.
     """
-    kind = type(value)  # `isinstance` would ask a model for its class, through pydantic's `__getattr__`
-    held: Any = value
-    if issubclass(kind, dict):
-        held = held.values()
-    elif not issubclass(kind, _ARRAYS):
-        if issubclass(kind, float) and not isfinite(held):
-            raise ValueError(f"{value!r} is not a JSON number")
-        return
-    for inner in held:
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value!r} is not a JSON number")
+    held: Any = value.values() if is_object(value) else value
+    for inner in held if isinstance(value, (dict, list, tuple)) else ():
         if type(inner) not in FINITE:
             refuse_non_finite(inner)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol import jsonrpc, names
-from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Request, Result
+from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Result
 
 
 class Side(StrEnum):
@@ -177,25 +177,21 @@ class Booked:
     """A message of the peer as a session sees it; a request is open until it is answered, refused or dropped.
 
     Attributes:
-        message: the message as received.
         name: its method.
         id: the id of the request; None for a notification.
         channel: the channel that it came over.
         batch: the batch that it belongs to; None for most.
         book: the open requests among which its id is unique; None unless it is open.
-        action: what happens to a request.
         token: its progress token; None if it wants no reports.
         progress: the progress of the last report; None before the first.
         is_modern: whether it is independent of any session.
     """
 
-    action: Action
     batch: Batch | None
     book: dict[Id, Any] | None
     channel: Any
     id: Any
     is_modern: bool = False
-    message: Request | Notification
     name: str
     progress: float | None = None
     token: Id | None

@@ -294,8 +294,6 @@ def write_request(id_: Id, method: str, params: bytes | None) -> bytes:
     name = _NAMES.get(method) or _quoted(method)
     if params is None:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (_id(id_), name)
-    if id_.__class__ is int:  # as ids of our own requests are
-        return b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":%b}' % (id_, name, params)
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (_id(id_), name, params)
 
 
@@ -307,8 +305,6 @@ def write_notification(method: str, params: bytes | None) -> bytes:
 
 def write_result(id_: Id, result: bytes) -> bytes:
     """Encode an answer whose result is already JSON."""
-    if id_.__class__ is int:
-        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id_, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id(id_), result)
 
 

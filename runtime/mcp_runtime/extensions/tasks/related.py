@@ -118,7 +118,7 @@ class TaskExchange(Exchange):
     def __init__(self, exchange: Exchange, task_id: str) -> None:
         connection, meta = exchange.connection, dict(exchange.meta)
         # It answers nothing: the request that it was is answered with the task.
-        reply = Reply(Notification(exchange.name, {"_meta": meta}), connection.channels.main)
+        reply = Reply(None, Notification(exchange.name, {"_meta": meta}), connection.channels.main)
         super().__init__(connection, reply)
         self.requester, reply.id = connection.requester, exchange.id
         # The task may do no more than its request.

@@ -9,13 +9,14 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
+from mcp_runtime.core.changes.listeners import Put
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.timers import log
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.json.values import is_object
-from mcp_runtime.core.method import AnyMethod, WireType
+from mcp_runtime.core.method import NotificationMethod, WireType, notification_of
 from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
 from mcp_runtime.core.protocol.names import SUBSCRIPTIONS_LISTEN
 from mcp_runtime.extensions.binding import ExtensionBinding
@@ -31,7 +32,6 @@ IDS: Final = "taskIds"
 
 Find: TypeAlias = Callable[[str, Context[Any]], Awaitable[TaskRecord]]
 Check: TypeAlias = Callable[[Any], None]
-Put: TypeAlias = Callable[[AnyMethod, str, Mapping[str, Any]], Any]
 
 
 class TaskFilter:
@@ -46,7 +46,7 @@ class TaskFilter:
 
     def __init__(self, engine: Engine, binding: ExtensionBinding, find: Find, check_declared: Check) -> None:
         self._engine, self._find, self._check_declared = engine, find, check_declared
-        self._method = binding.methods[NOTIFICATIONS_TASKS]
+        self._method = notification_of(binding.methods, NOTIFICATIONS_TASKS)
         self._type: WireType[Any] = binding.filters[SUBSCRIPTIONS_LISTEN]
         self._watching: dict[tuple[str, str], dict[Exchange, Put]] = {}
         self._told: dict[tuple[str, str], TaskRecord] = {}
@@ -145,7 +145,9 @@ class TaskFilter:
         self._told.pop(key, None)
 
 
-def _put(requester: Requester, put: Put, method: AnyMethod, task_id: str, state: Mapping[str, Any]) -> None:
+def _put(
+    requester: Requester, put: Put, method: NotificationMethod[Any], task_id: str, state: Mapping[str, Any]
+) -> None:
     put(method, task_id, spoken_state(state, requester))
 
 

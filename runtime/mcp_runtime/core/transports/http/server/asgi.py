@@ -357,7 +357,7 @@ class Arriving:
                 part: bytes = message.get("body", b"")
                 is_last = not message.get("more_body", False)
                 if is_last and not size and len(part) <= max_bytes:
-                    return part  # Most bodies arrive whole.
+                    return part  # Only parts that wait for more are counted.
                 size += len(part)
                 if size > max_bytes:
                     start = start or bytes((body + part)[:ENDS])

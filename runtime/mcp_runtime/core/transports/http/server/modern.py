@@ -18,7 +18,6 @@ from mcp_runtime.core.handshake.server import Requesters, start_stateless
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import Request
 from mcp_runtime.core.protocol.names import HEADER_MISMATCH, TOOLS_CALL, TOOLS_LIST
-from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import mirrored
 from mcp_runtime.core.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
 from mcp_runtime.core.transports.http.server.asgi import Sender
@@ -75,15 +74,12 @@ class ModernEndpoint(Owner):
         """Set up the connection, unless another request does."""
         async with self._starting:
             if not self.is_ready:
+                limits = self.shared.limits
+                for_all = {"max_in_flight": limits.max_requests, "max_waiting": limits.max_streams}
                 self.connection, self._requesters = await start_stateless(
-                    self, *self._servers, settings=self._for_all, install=self._learn_tools
+                    self, *self._servers, settings=for_all, install=self._learn_tools
                 )
                 self._loop = asyncio.get_running_loop()
-
-    def _for_all(self, options: ServerOptions) -> ServerOptions:
-        return replace(
-            options, max_in_flight=self.shared.limits.max_requests, max_waiting=self.shared.limits.max_streams
-        )
 
     def _learn_tools(self, connection: Connection) -> None:
         """Remember the tools in each list that the server's handler returns, until the list changes."""
