@@ -94,7 +94,9 @@ async def test_what_would_change_the_request_is_not_sent(tmp_path: Path) -> None
             assert len(text_of(result)) < 300
 
 
-@pytest.mark.parametrize("path", ["@evil.example", "//evil.example/x", "x", "/a b", "/a?b", "/a#b", "\\evil", "/a\nb"])
+@pytest.mark.parametrize(
+    "path", ["@evil.example", "//evil.example/x", "x", "/a b", "/a?b c", "/a#b", "\\evil", "/a\nb"]
+)
 def test_a_path_of_the_document_stays_below_the_url(
     tmp_path: Path, path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,8 @@ from mcp_bindgen.ir.diagnostics import Location
 from mcp_bindings import connect_stdio, testing
 from mcp_bindings.v2025_11_25 import Client
 from openapi.apis import document, generate, load, text_of
+from openapi.hostile import PAYLOADS
+from openapi.hostile import document as hostile
 from openapi.shop import KEY, shop
 from support.checkers import mypy, pyright
 from support.documents import ROOT
@@ -99,6 +101,7 @@ def test_type_checkers_accept_it(tmp_path: Path) -> None:
     for name in ("shop", "styles"):
         generate(document(name), tmp_path, "--url", "https://shop.example", name=f"{name}_server.py")
     generate(shop().openapi(), tmp_path, "--url", "https://shop.example", name="fastapi_server.py")
+    generate(hostile(*PAYLOADS), tmp_path, "--max-tools", "99", name="hostile_server.py")
     paths = [str(ROOT / name) for name in ("runtime", "generated")]
     settings = {"typeCheckingMode": "strict", "extraPaths": paths}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")

@@ -24,12 +24,10 @@ class Body:
     Attributes:
         kind: ``json``, ``form``, ``multipart`` or ``content``.
         media_type: its media type.
-        is_whole: whether one argument is the whole body, rather than a field of it.
     """
 
     kind: str
     media_type: str
-    is_whole: bool = False
 
 
 def body_of(reading: Reading, raw: Json, method: str) -> tuple[Body | None, list[Argument]]:
@@ -44,7 +42,7 @@ def body_of(reading: Reading, raw: Json, method: str) -> tuple[Body | None, list
     node, merged, is_required = media.get("schema"), schemas.merged(media.get("schema")), stated.get("required") is True
     kind = _KINDS.get(plain, "json" if _is_json(plain) else "content")
     if kind == "content":
-        return Body(kind=kind, media_type=plain, is_whole=True), [_content(plain, merged, is_required)]
+        return Body(kind=kind, media_type=plain), [_content(plain, merged, is_required)]
     fields = {name: shape for name, shape in _fields(schemas, merged) if shape.get("readOnly") is not True}
     is_empty = merged.get("type") == "object" and not fields and not merged.get("additionalProperties")
     if is_empty and (kind == "form" or method in ("GET", "HEAD")) and not _is_alternative(schemas, merged):
@@ -55,7 +53,7 @@ def body_of(reading: Reading, raw: Json, method: str) -> tuple[Body | None, list
         # Bodies are often required without being declared so.
         needed = is_required or bool(required)
         schema = schemas.request(node, reading.hint("body"))
-        return replace(body, is_whole=True), [Argument(place="body", schema=schema, required=needed)]
+        return body, [Argument(key="body", place="body", schema=schema, required=needed, is_whole=True)]
     encoding, properties = as_object(media.get("encoding")), as_object(merged.get("properties"))
     arguments = [
         replace(
@@ -90,7 +88,8 @@ def result_of(reading: Reading, raw: Json) -> tuple[Json | None, bool]:
 def _content(plain: str, merged: Json, is_required: bool) -> Argument:
     is_binary = merged.get("format") == "binary" or not plain.startswith("text/")
     schema = {"type": "string", "description": f"The body: {plain}{', as base64' if is_binary else ''}."}
-    return Argument(place="body", schema=schema, required=is_required, content="base64" if is_binary else "")
+    content = "base64" if is_binary else ""
+    return Argument(key="body", place="body", schema=schema, required=is_required, content=content, is_whole=True)
 
 
 def _fields(schemas: Schemas, merged: Json) -> Iterator[tuple[str, Json]]:

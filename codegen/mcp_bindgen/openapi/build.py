@@ -115,7 +115,7 @@ def build(document: Document, options: Options, diagnostics: Diagnostics) -> Bui
         security=security_of(document, secrets, options.auth),
         forward=options.forward,
         drop=options.reduction.drop,
-        models=models.classes,
+        models=models,
         tools=[
             tool_view(
                 one,

@@ -8,7 +8,7 @@ models. Nothing but models is accepted, so that text of a document that it would
 import ast
 import json
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
@@ -30,11 +30,13 @@ class Models:
         classes: the source of each model, in order.
         arguments: the annotations of the arguments, by tool and then by their names.
         results: the type that each tool returns.
+        names: the names that all of it uses.
     """
 
     classes: list[str] = field(default_factory=list[str])
     arguments: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     results: dict[str, str] = field(default_factory=dict[str, str])
+    names: set[str] = field(default_factory=set[str])
 
 
 def make_models(operations: Sequence[Operation], schemas: Schemas) -> Models:
@@ -60,14 +62,19 @@ def make_models(operations: Sequence[Operation], schemas: Schemas) -> Models:
         if isinstance(node, ast.ImportFrom) or (isinstance(node, ast.ClassDef) and node.name == _ROOT):
             continue
         _refuse_code(node, known)
+        parts: list[ast.AST] = [node]
         if isinstance(node, ast.ClassDef) and node.name in internal:
             one = internal[node.name]
-            names = [each.name for each in one.arguments]
-            found.arguments[one.tool] = dict(zip(names, _annotations(node), strict=True))
+            parts = _annotations(node)
+            found.arguments[one.tool] = dict(zip((each.name for each in one.arguments), _spelled(parts), strict=True))
         elif isinstance(node, ast.ClassDef) and node.name == _RESULTS:
-            found.results.update(zip(results, _annotations(node), strict=True))
-        elif not (isinstance(node, ast.Expr) and ast.unparse(node).startswith("Internal")):
+            parts = _annotations(node)
+            found.results.update(zip(results, _spelled(parts), strict=True))
+        elif isinstance(node, ast.Expr) and ast.unparse(node).startswith("Internal"):
+            continue
+        else:
             found.classes.append(ast.unparse(node))
+        found.names.update(each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name))
     return found
 
 
@@ -75,8 +82,12 @@ def _object(properties: Json, required: list[str]) -> Json:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _annotations(node: ast.ClassDef) -> Iterator[str]:
-    return (ast.unparse(each.annotation) for each in node.body if isinstance(each, ast.AnnAssign))
+def _annotations(node: ast.ClassDef) -> list[ast.AST]:
+    return [each.annotation for each in node.body if isinstance(each, ast.AnnAssign)]
+
+
+def _spelled(parts: Iterable[ast.AST]) -> Iterator[str]:
+    return map(ast.unparse, parts)
 
 
 def _refuse_code(node: ast.stmt, known: Collection[str]) -> None:

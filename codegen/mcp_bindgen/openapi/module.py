@@ -17,8 +17,8 @@ from mcp_bindgen.openapi.operations import Operation
 from mcp_bindgen.openapi.parameters import Argument
 
 TEMPLATE = "openapi.py.j2"
-MAX_FORMATTED = 1_000
-"""How many tools a module may have to be formatted by black."""
+MAX_FORMATTED = 500_000
+"""The size of a module in characters up to which black formats it, which takes as long as everything else."""
 HINTS = {
     **dict.fromkeys(("GET", "HEAD", "OPTIONS"), "READS"),
     **dict.fromkeys(("PUT", "DELETE"), "REPLACES"),
@@ -30,7 +30,6 @@ _GROUPS = {"path": "path_", "query": "query", "header": "headers", "cookie": "co
 _BODIES = {"json": "json_", "form": "form", "multipart": "multipart"}
 _DIGEST = re.compile(r"^#   digest:   ([0-9a-f]{16})$", re.MULTILINE)
 _CLASS = re.compile(r"[\w\[\], ]+")
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ class ServerView:
         security: the schemes that operations need by default.
         forward: the header with the caller's own secret.
         drop: globs of properties that results do not have.
-        models: the sources of the models.
+        models: the models.
         tools: the tools, or resources.
     """
 
@@ -91,7 +90,7 @@ class ServerView:
     security: tuple[tuple[str, ...], ...]
     forward: str
     drop: tuple[str, ...]
-    models: Sequence[str]
+    models: Models
     tools: Sequence[ToolView]
 
     @property
@@ -115,18 +114,16 @@ class ServerView:
         return self._used(("MISSING", "BaseModel", "ConfigDict", "Field", "RootModel"))
 
     def _used(self, names: Sequence[str]) -> list[str]:
-        types = [text for each in self.tools for text in (each.returns, *each.types.values())]
-        found = {word for text in (*self.models, *types) for word in _WORD.findall(text)}
-        return [name for name in names if name in found]
+        return [name for name in names if name in self.models.names]
 
 
 def tool_view(one: Operation, models: Models, *, is_read_only: bool, uri: str = "") -> ToolView:
     """Return what the template shows of a tool."""
     groups: dict[str, list[Argument]] = {}
-    whole = next((each for each in one.arguments if not each.key), None)
+    whole = next((each for each in one.arguments if each.is_whole), None)
     body = one.body.kind if one.body else ""
     for each in one.arguments:
-        if each.key:
+        if not each.is_whole:
             keyword = _GROUPS.get(each.place) or _BODIES[body]
             groups.setdefault(keyword, []).append(each)
     found = models.results.get(one.tool)
@@ -162,7 +159,7 @@ def render(view: ServerView, document: Document, command: str) -> str:
     """Return the text of the module: formatted, with a header that has its digest."""
     page = Page(path="", template=TEMPLATE, context={"server": view})
     text = Templates().render([page], ())[""]
-    if len(view.tools) <= MAX_FORMATTED:
+    if len(text) <= MAX_FORMATTED:
         text = format_source(text, Location(source=TEMPLATE))
     lines = (
         f"source:   {one_line(document.source)} sha256:{document.sha256[:16]}",

@@ -14,7 +14,8 @@ from mcp_bindgen.openapi.parameters import Argument, Reading, parameters_of
 from mcp_bindgen.openapi.schemas import Schemas
 
 METHODS = ("get", "head", "options", "put", "post", "patch", "delete")
-_SAFE_PATH = re.compile(r"/[^\s?#\\\x00-\x1f\x7f]*")
+_SAFE_PATH = re.compile(r"/[^\s?#\\\x00-\x1f\x7f]*(\?[\w=&.-]+)?", re.ASCII)
+"""A path; a fixed query after it is not of OpenAPI, but used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +157,7 @@ def _read(reading: Reading, one: Listed, describe: int) -> Operation:
     body, fields = body_of(reading, one.raw, one.method)
     for each in fields:
         taken = {other.name for other in arguments}
-        arguments.append(each.named(argument_name(each.key or "body", "body", taken)))
+        arguments.append(each.named(argument_name(each.key, "body", taken)))
     result, is_text = result_of(reading, one.raw)
     return Operation(
         listed=one,

@@ -34,7 +34,7 @@ class Argument:
     """One argument of a tool: a parameter, a field of the body, or the whole body.
 
     Attributes:
-        key: its name in the API; empty for a whole body.
+        key: its name in the API.
         name: its name in Python.
         place: ``path``, ``query``, ``header``, ``cookie`` or ``body``.
         schema: its schema.
@@ -43,6 +43,7 @@ class Argument:
         explode: whether its items are parameters of their own, None for the default of the style.
         reserved: whether reserved characters stay.
         content: ``application/json`` or ``base64`` if it is encoded so.
+        is_whole: whether it is the whole body.
     """
 
     key: str = ""
@@ -54,6 +55,7 @@ class Argument:
     explode: bool | None = None
     reserved: bool = False
     content: str = ""
+    is_whole: bool = False
 
     def named(self, name: str) -> "Argument":
         """Return it with a name in Python."""

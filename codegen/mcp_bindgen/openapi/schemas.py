@@ -33,6 +33,7 @@ _BOUNDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("integer", "number"), ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
 }
 _KINDS = {"bool": "boolean", "int": "integer", "float": "number", "str": "string"}
+_OWN = frozenset(("description", *(keyword for keywords in _BOUNDS.values() for keyword in keywords)))
 _MAX_PATTERN = 500
 
 
@@ -168,7 +169,10 @@ class Schemas:
                 each = [whole | one if is_object(one) and "$ref" not in one else one for one in members]
                 hints = [f"{hint}Option{number}" if number > 1 else hint for number in range(1, len(each) + 1)]
                 reduced = [self._reduced(one, way, left, name) for one, name in zip(each, hints, strict=True)]
-                return _union([_bare(one) for one in reduced], is_null)
+                rest = [one for one in reduced if one != NULL]
+                return _union(
+                    rest if len(rest) == 1 else [_bare(one) for one in rest], is_null or len(rest) < len(reduced)
+                )
         if "const" in node or is_list(node.get("enum")):
             return _constants([node["const"]] if "const" in node else node["enum"], way, is_null)
         return _union([self._plain(types[0] if types else _implied(node), node, way, left, hint)], is_null)
@@ -178,7 +182,7 @@ class Schemas:
             return self._object(node, way, left, hint, f"{hint} {mark(json.dumps(node))}")
         if kind == "array":
             items = self._reduced(node.get("items"), way, left, f"{hint}Item")
-            return {"type": "array", "items": items, **_bounds(kind, node, way)}
+            return {"type": "array", "items": _bare(items), **_bounds(kind, node, way)}
         return {"type": kind, **_bounds(kind, node, way)} if kind in SCALARS else NULL if kind == "null" else ANY
 
     def _all_of(self, node: Json, way: Way, left: float, hint: str) -> Json:
@@ -205,7 +209,8 @@ class Schemas:
         properties, more = as_object(node.get("properties")), node.get("additionalProperties")
         if not properties:
             if is_object(more) and more and left > 0:
-                return {"type": "object", "additionalProperties": self._reduced(more, way, left - 1, f"{base}Value")}
+                value = _bare(self._reduced(more, way, left - 1, f"{base}Value"))
+                return {"type": "object", "additionalProperties": value or True}
             self._is_cut |= left <= 0
             return OPEN
         key = origin, way, left
@@ -286,8 +291,8 @@ def _is_open(schema: Json) -> bool:
 
 
 def _bare(schema: Json) -> Json:
-    """Return an alternative without its description, so that equal ones are one."""
-    return {key: value for key, value in schema.items() if key != "description"}
+    """Return a schema inside an array, a map or a union: without description and bounds, which would need a class."""
+    return {key: value for key, value in schema.items() if key not in _OWN}
 
 
 def _union(members: list[Json], is_null: bool) -> Json:
@@ -296,6 +301,9 @@ def _union(members: list[Json], is_null: bool) -> Json:
     unique = [each for number, each in enumerate(flat) if each not in flat[:number]]
     if ANY in unique or not unique:
         return ANY
+    only = unique[0]
+    if is_null and len(unique) == 1 and isinstance(only.get("type"), str) and only != NULL:
+        return {**only, "type": [only["type"], "null"]}
     if is_null and NULL not in unique:
         unique.append(NULL)
     return unique[0] if len(unique) == 1 else {"anyOf": unique}

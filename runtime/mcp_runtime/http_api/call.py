@@ -41,6 +41,7 @@ _MAX_SHOWN: Final = 2_000
 """How much of a response an error shows, in characters."""
 _MAX_HOPS: Final = 5
 _REPEATABLE: Final = ("GET", "HEAD")
+_USER: Final = re.compile(r"//[^/]*@")
 _MARKUP: Final = re.compile(r"<(script|style)\b[^>]*>.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -183,7 +184,8 @@ class Api:
             kind, value = body
             content = {"content": value} if isinstance(value, bytes) else {"files": value}
             headers |= {"Content-Type": kind} if isinstance(value, bytes) else {}
-        url = httpx2.URL(f"{self._url}{path}" + (f"?{query}" if query else ""))
+        sign = "&" if "?" in path else "?"
+        url = httpx2.URL(f"{self._url}{path}" + (f"{sign}{query}" if query else ""))
         if _origin(url) != self._origin:
             raise ToolFailure("this call would leave the API")
         sent = [(name.encode(), value.encode("utf-8", "backslashreplace")) for name, value in headers.items()]
@@ -330,7 +332,7 @@ def _failure(what: str, response: _Response) -> str:
     """Describe a response that reports a failure."""
     notes = [f"{what}: {response.outcome}"]
     if "location" in response.headers and response.status < 400:
-        target = response.headers["location"].partition("?")[0]
+        target = _USER.sub("//", re.split("[?#]", response.headers["location"], maxsplit=1)[0])
         notes.append(f"redirects to {clipped(target, 200)}, which is not followed")
     if wait := response.headers.get("retry-after"):
         notes.append(f"retry after {clipped(wait, 40)}")
