@@ -61,6 +61,9 @@ def openapi(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; list what changed, and exit with 1 if anything did.")
     ] = False,
+    callers: Annotated[
+        bool, typer.Option(help="With --check, start both servers and show which callers break.")
+    ] = True,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
 ) -> None:
@@ -100,7 +103,10 @@ def openapi(
     )
     diagnostics = Diagnostics()
     built = build(read_document(document), given, diagnostics)
-    status = _check(built, given, diagnostics, quiet=quiet) if check else _write(built, given, diagnostics, quiet=quiet)
+    if check:
+        status = _check(built, given, diagnostics, callers=callers, quiet=quiet)
+    else:
+        status = _write(built, given, diagnostics, quiet=quiet)
     report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(status)
 
@@ -118,7 +124,7 @@ def _write(built: "Built", given: "Options", diagnostics: Diagnostics, *, quiet:
     return 0
 
 
-def _check(built: "Built", given: "Options", diagnostics: Diagnostics, *, quiet: bool) -> int:
+def _check(built: "Built", given: "Options", diagnostics: Diagnostics, *, callers: bool, quiet: bool) -> int:
     from mcp_bindgen.openapi.lock import changes
 
     if built.old is None:
@@ -131,7 +137,7 @@ def _check(built: "Built", given: "Options", diagnostics: Diagnostics, *, quiet:
             answer(line)
         if not is_same and not found:
             answer(f"{shown(given.out)}: differs from what this version generates")
-        if not is_same and before:
+        if not is_same and before and callers:
             publish(_broken(given.out, built.text, diagnostics), "text", None, everything=False, quiet=False)
         if is_same and not found:
             answer("up to date")
@@ -147,11 +153,12 @@ def _broken(path: Path, text: str, diagnostics: Diagnostics) -> "Report":
     from mcp_bindgen.tool_clients.servers import Server
 
     with TemporaryDirectory() as folder:
-        new = Path(folder) / path.name
+        new, lock = Path(folder) / path.name, Path(folder) / "tools.lock.json"
         write_file(new, text)
         command = (sys.executable, "-m", "mcp_runtime")
         contracts = [contract_of(Server(command=(*command, str(each))), 60, diagnostics) for each in (path, new)]
-    return make(*contracts, lock=path, fail_on=threshold("warning"), baseline=Baseline())
+        write_file(lock, contracts[0].lock())
+        return make(*contracts, lock=lock, fail_on=threshold("warning"), baseline=Baseline())
 
 
 def _each(option: str, values: Sequence[str] | None) -> list[str]:

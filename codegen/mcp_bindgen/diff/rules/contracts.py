@@ -28,6 +28,12 @@ TOOL_OUTPUT_WIDENED = Rule(
     change=Change.WIDENS,
     advice="Keep to the old schema, or update callers first.",
 )
+TOOL_OUTPUT_PROPERTY_REMOVED = Rule(
+    id="tool-output-property-removed",
+    purpose="Structured content no longer has a property that callers may read, although the schema still allows it.",
+    advice="Keep the property, or update the callers that read it first.",
+    severity=Severity.WARNING,
+)
 TOOL_TASK_SUPPORT_CHANGED = Rule(
     id="tool-task-support-changed",
     purpose="A tool's task support changed, so calls that used to work may be rejected.",

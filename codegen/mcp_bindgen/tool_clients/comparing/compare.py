@@ -16,9 +16,10 @@ from mcp_bindgen.findings.baseline import Baseline
 from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.diagnostics import clip, count
-from mcp_bindgen.ir.json_values import as_object
+from mcp_bindgen.ir.json_values import as_object, escaped
 from mcp_bindgen.tool_clients.comparing.narrowing import Gap, gaps, meaning, reworded, smallest
 from mcp_bindgen.tool_clients.contract import HINTS, Contract, Tool
+from mcp_bindgen.tool_clients.typing.keywords import nodes
 from mcp_bindgen.values.builder import Step
 
 METHOD = "tools/call"
@@ -58,6 +59,8 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
         *_gaps("inputSchema", old, old.input_schema, new.input_schema),
         *_gaps("outputSchema", old, new.output_schema, old.output_schema),
     ]
+    if not any("outputSchema" in finding.pointer for finding in found):
+        found += _removed_properties(old, new)
     yield from found
     for member in _CARRIERS:
         was, is_ = (meaning(tool.raw.get(member)) for tool in (old, new))
@@ -72,6 +75,18 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
             rule = "tool-less-safe" if before != after and after is hint.default else "tool-changed"
             yield _finding(rule, old, hint.name, _word(first), _word(second))
     yield from _texts(old, new)
+
+
+def _removed_properties(old: Tool, new: Tool) -> Iterator[Finding]:
+    """Iterate over optional properties of results that only the old schema declares."""
+    after = dict(nodes(new.output_schema))
+    for pointer, node in nodes(old.output_schema):
+        kept = as_object(after.get(pointer))
+        for name in as_object(node.get("properties")) if "properties" in kept else ():
+            if name not in as_object(kept["properties"]):
+                where = f"structuredContent{pointer}/properties/{escaped(name)}"
+                finding = _finding("tool-output-property-removed", old, where, "optional", "-")
+                yield replace(finding, pointer=f"{old.where.pointer}/outputSchema")
 
 
 def _texts(old: Tool, new: Tool) -> Iterator[Finding]:
