@@ -8,6 +8,7 @@ from mcp_bindgen.cli.bridge import bridge
 from mcp_bindgen.cli.check import check
 from mcp_bindgen.cli.diff import diff, rules
 from mcp_bindgen.cli.export import export
+from mcp_bindgen.cli.gateway import gateway
 from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.help import CommandGroup, StartsCommand, Task, docs, more
 from mcp_bindgen.cli.host import host
@@ -112,6 +113,8 @@ servers.add(
     "docs/mock.md",
 )
 servers.add(host, "Show the servers of a configuration, and their tools.", "host mcp.json", "docs/host.md")
+_GATEWAY = "gateway mcp.json --policy read-only"
+servers.add(gateway, "Serve the servers of a configuration as one.", _GATEWAY, "docs/gateway.md")
 servers.add(login, "Sign in to a protected server.", "login https://mcp.example.com/mcp", _AUTHORIZATION)
 servers.add(logout, "Delete the tokens for a server.", "logout https://mcp.example.com/mcp", _AUTHORIZATION)
 servers.add(validate, "Show which revisions accept a message.", "validate session.log", _INSPECT)
