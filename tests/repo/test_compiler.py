@@ -9,13 +9,13 @@ from support.code_lines import code_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "codegen" / "mcp_bindgen"
-MAX_CODE: Final = 26_173
+MAX_CODE: Final = 26_172
 """Lines of code. A change that needs more says why, after it has simplified what it touches."""
 MAX_FILES: Final = 227
 """Files, without those that only document a folder."""
 MAX_ENTRIES: Final = 21
 """Folders and files in the package."""
-MAX_COMMANDS: Final = 1_878
+MAX_COMMANDS: Final = 1_778
 """Lines of code of the command line, without the commands that write projects and configurations."""
 MAX_PARAMETERS: Final = 10
 """Parameters of a function; those of a command are its options."""

@@ -1,6 +1,7 @@
 """The files of the conformance project that say which requirements of a change are checked: ``sep-NNNN.yaml``."""
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -70,3 +71,10 @@ def _read(path: Path) -> dict[str, Any]:
     if not as_list(document.get("requirements")):
         raise InputError.at(path, "has no requirements: it is not a file of traceability (sep-NNNN.yaml)")
     return document
+
+
+def coverage_text(table: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> str:
+    """Return the requirements that no probe can see; `table` lays out rows."""
+    left = [row for row in requirements() if row.id not in covered()]
+    page = table(("requirement", "what it requires"), [(row.id, row.text) for row in left])
+    return f"{page}\n\n{len(requirements()) - len(left)} requirements of servers are seen, {len(left)} are not\n"

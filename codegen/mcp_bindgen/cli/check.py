@@ -63,14 +63,15 @@ def check(
     from mcp_bindgen.check.requirements import known
     from mcp_bindgen.check.run import check as run
     from mcp_bindgen.check.selection import Wanted
-    from mcp_bindgen.check.traceability import traced
+    from mcp_bindgen.check.traceability import coverage_text, exported, traced
     from mcp_bindgen.findings.baseline import Baseline, read_baseline, today
     from mcp_bindgen.findings.severity import Severity
     from mcp_bindgen.live.mask import Mask
     from mcp_bindgen.live.target import target_of
 
     if coverage or traceability:
-        answer_document(_coverage(format_) if traceability is None else traced(traceability), output)
+        listed = exported() if format_ == "json" else coverage_text(table)
+        answer_document(traced(traceability) if traceability else listed, output)
         return
     words = one_server(context, url, "check")
     for id_ in only or ():
@@ -102,14 +103,3 @@ def check(
 def _typed(**options: list[str] | None) -> tuple[str, ...]:
     """Return options as they were typed, each with its values."""
     return tuple(word for name, values in options.items() for each in values or () for word in (f"--{name}", each))
-
-
-def _coverage(format_: CheckFormat) -> str:
-    from mcp_bindgen.check.traceability import covered, exported, requirements
-
-    if format_ == "json":
-        return exported()
-    left = [row for row in requirements() if row.id not in covered()]
-    page = table(("requirement", "what it requires"), [(row.id, row.text) for row in left])
-    seen = len(requirements()) - len(left)
-    return f"{page}\n\n{seen} requirements of servers are seen, {len(left)} are not\n"

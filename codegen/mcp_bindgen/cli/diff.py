@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -23,7 +23,7 @@ from mcp_bindgen.cli.output import PageFormat, answer_document, answer_page, ans
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.findings.severity import Severity, threshold
-from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, did_you_mean
+from mcp_bindgen.ir.diagnostics import Diagnostics
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.report.model import Report
@@ -127,10 +127,6 @@ def read_baseline_file(path: Path | None) -> "Baseline":
     return read_baseline(file, today(), RULES.keys()) if file else Baseline()
 
 
-if TYPE_CHECKING:
-    from mcp_bindgen.diff.rule import Rule
-
-
 def complete_rule(incomplete: str) -> list[str]:
     """Complete the id of a rule for the shell."""
     from mcp_bindgen.diff.rules import CATALOGUE
@@ -149,22 +145,12 @@ def rules(
 ) -> None:
     """List the rules of `diff`: what each finds, which programs break, and what to do."""
     from mcp_bindgen.diff.report import catalogue as spell
-    from mcp_bindgen.diff.rules import CATALOGUE
+    from mcp_bindgen.diff.rules import CATALOGUE, rule_named
 
-    found = _chosen(id_, CATALOGUE)
+    found = CATALOGUE if id_ is None else (rule_named(id_),)
     text: dict[PageFormat, Callable[[], str]] = {
         "json": lambda: json.dumps([spell.as_json(rule) for rule in found], indent=2),
         "markdown": lambda: spell.markdown(found),
         "text": lambda: "\n".join(spell.text(found)),
     }
     answer_page(format_, text, output, quiet=quiet)
-
-
-def _chosen(id_: str | None, catalogue: "Sequence[Rule]") -> "Sequence[Rule]":
-    if id_ is None:
-        return catalogue
-    found = [rule for rule in catalogue if rule.id == id_]
-    if not found:
-        hint = did_you_mean(id_, (rule.id for rule in catalogue)) or "`mcp-bindgen rules` lists all rules"
-        raise InputError.at(id_, f"there is no such rule; {hint}")
-    return found

@@ -5,16 +5,13 @@ names that a model would call) and ``unusable`` (a line for each item that the s
 """
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from mcp_bindgen.cli.options import FormatOption, TimeoutOption
 from mcp_bindgen.cli.output import answer_as, progress, table
 from mcp_bindgen.ir.diagnostics import InputError, printable
-
-MAX_UNUSABLE: Final = 20
-"""How many items of one server that are not valid are shown."""
 
 
 def host(
@@ -26,7 +23,7 @@ def host(
 
     The exit status is 1 if a server that is marked `required` failed.
     """
-    from mcp_bindgen.live.inspecting.listing import look
+    from mcp_bindgen.live.inspecting.listing import look, servers_text
 
     def asked(question: Any) -> str:
         text = printable(" ".join(str(question.get("description") or question["id"]).split()))
@@ -38,20 +35,6 @@ def host(
             seen = look(file, timeout, asked, step)
     except ValueError as error:
         raise InputError.at("host", str(error)) from None
-    answer_as(format_, lambda: seen, lambda: _text(seen), quiet=False)
+    answer_as(format_, lambda: seen, lambda: servers_text(seen, table), quiet=False)
     if any(one["required"] and one["state"] != "ready" for one in seen.values()):
         raise typer.Exit(1)
-
-
-def _text(seen: dict[str, dict[str, Any]]) -> str:
-    rows = [
-        (name, one["state"], one["revision"], str(len(one["tools"])), one["error"] or "") for name, one in seen.items()
-    ]
-    lines = [table(("server", "state", "revision", "tools", "error"), rows)]
-    lines += [f"  {tool}" for one in seen.values() for tool in one["tools"]]
-    for name, one in seen.items():
-        unusable: list[str] = one["unusable"]
-        lines += [f"  {name}: {line}" for line in unusable[:MAX_UNUSABLE]]
-        if len(unusable) > MAX_UNUSABLE:
-            lines.append(f"  {name}: {len(unusable) - MAX_UNUSABLE} more items are not valid (--format json has all)")
-    return "\n".join(lines)

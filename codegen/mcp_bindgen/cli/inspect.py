@@ -6,7 +6,6 @@ The JSON output has ``revision``, ``info``, ``capabilities``, ``instructions``, 
 """
 
 import sys
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +14,7 @@ import typer
 from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, Launch, MaskOption, PackageOption, TimeoutOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_json, table, wrapped
-from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.ir.diagnostics import InputError, clip, printable
-from mcp_bindgen.live.reloading.serving import split_target, why_foreign
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.output import ServerOutput
@@ -54,6 +51,7 @@ def inspect(
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
     from mcp_bindgen.live.bindings import own_package, packages_of, revisions
+    from mcp_bindgen.live.inspecting.arguments import server_and_arguments
     from mcp_bindgen.live.inspecting.forms import Forms
     from mcp_bindgen.live.inspecting.inspected import contents_text, seen_text, shortened, skills_text
     from mcp_bindgen.live.inspecting.visit import Visit
@@ -63,7 +61,7 @@ def inspect(
     if package and revision:
         raise InputError.at(_HERE, "use only one of --revision and --package")
     packages = (own_package(package),) if package else packages_of(reversed(revisions(revision)))
-    command, pairs = _parted(words or (), words_behind(context))
+    command, pairs = server_and_arguments(words or (), words_behind(context))
     if sum(wish is not None for wish in (call, read, prompt)) + skills > 1:
         raise InputError.at(_HERE, "use only one of --call, --read, --prompt and --skills")
     if skills and (len(pairs) > 1 or any(":" not in pair for pair in pairs)):
@@ -107,8 +105,7 @@ def inspect(
     for complaint in complaints:
         _tell(masking.text(complaint))
     is_done = call is not None or read is not None or prompt is not None or (skills and bool(pairs))
-    given = found if format_ == "json" else shortened(found)
-    shown = masking.result(given) if is_done else masking.listing(given)
+    shown = (masking.result if is_done else masking.listing)(found if format_ == "json" else shortened(found))
     if format_ == "json":
         answer_json(shown)
     elif is_done:
@@ -119,28 +116,6 @@ def inspect(
         for line in ("the server printed:", *printed) if printed else ():
             _tell(masking.text(line))
         raise typer.Exit(1)
-
-
-def _parted(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the server, as a URL or a command, and the arguments for the call."""
-    urls = [word for word in words if is_url(word)]
-    name = next((word for word in words if "=" not in word and not is_url(word)), "")
-    file = [] if urls else _file(name)
-    if len(urls) + bool(file) + bool(behind) > 1:
-        raise InputError.at(_HERE, "give one server: a file, a URL, or a program after --")
-    return [*urls, *file, *behind], [word for word in words if not is_url(word) and not (file and word == name)]
-
-
-def _file(word: str) -> list[str]:
-    """Return the command that serves a file, given as `run` takes it; empty for any other word."""
-    path, variable = split_target(word)
-    if path.suffix != ".py":
-        return []
-    if not path.is_file():
-        raise InputError.at(path, "no such file")
-    if why := why_foreign(path):
-        raise InputError.at(path, why)
-    return [sys.executable, "-m", "mcp_runtime", f"{path.resolve()}{variable and f':{variable}'}"]
 
 
 def _tell(text: str) -> None:

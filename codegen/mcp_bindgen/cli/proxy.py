@@ -14,7 +14,7 @@ import typer
 from mcp_bindgen.cli.help import one_server
 from mcp_bindgen.cli.options import FormatOption, HeaderOption, MaskOption, port_option
 from mcp_bindgen.ingest.sources import is_url
-from mcp_bindgen.ir.diagnostics import InputError, count
+from mcp_bindgen.ir.diagnostics import InputError
 
 
 def proxy(
@@ -81,9 +81,7 @@ def proxy(
             passed = run_proxy(words, report.tell, take)
         if not passed.is_stuck:
             report.end()
-            warned = f", {count(passed.warned, 'warning')}" if passed.warned else ""
-            left = f", {passed.unjudged:,} not judged" if passed.unjudged else ""
-            report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{warned}{left}; {passed.ended}")
+            report.note(passed.summary)
         if recorder is not None:
             recorder.close()
     if fail and passed.broken:

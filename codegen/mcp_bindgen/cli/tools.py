@@ -6,7 +6,6 @@ The JSON output of ``tools generate``: ``module``, ``lock`` (their paths), ``cli
 of tools as the server lists them. That of ``tools check`` is that of ``mcp-bindgen diff``.
 """
 
-import difflib
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +19,8 @@ from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_fi
 from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.output import answer, answer_document, answer_json, print_diff, progress, report, table
 from mcp_bindgen.findings.severity import threshold
-from mcp_bindgen.ingest.paths import write_file
 from mcp_bindgen.ingest.sources import is_url
-from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, count, warnings_json
+from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, warnings_json
 from mcp_bindgen.project.request import from_here
 
 if TYPE_CHECKING:
@@ -117,13 +115,14 @@ def generate(
             again = f"{COMMAND} --server {shlex.quote(found.name)}" if one is None else whole
             made.append(make(found, contract, diagnostics, keep_lock=lock is None, command=None if check else again))
     for each in made if not check else ():
-        _write(each)
+        each.write()
     if format_ == "json":
         answers = [each.as_json(check=check) | {"warnings": warnings_json(diagnostics)} for each in made]
         answer_json(answers[0] if one is not None else answers)
     elif not printing.quiet:
         for each in made:
-            _tell(each, check=check)
+            print_diff(each.diff() if check else ())
+            answer("\n".join(each.lines(check=check)))
     printing.report(diagnostics)
     raise typer.Exit(int(check and any(each.changed for each in made)))
 
@@ -240,24 +239,6 @@ def _whole(options: Sequence[str], server: Sequence[str]) -> str:
 
     dashes = ["--"] if server and not is_url(server[0]) else []
     return f"{COMMAND} {shlex.join(masked_words([*options, *dashes, *server]))}"
-
-
-def _write(made: "Made") -> None:
-    for path in made.changed:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, made.files[path])
-
-
-def _tell(made: "Made", *, check: bool) -> None:
-    for path in made.files if not check else ():
-        tools = f"{made.client}, {count(len(made.contract.tools), 'tool')}"
-        what = "the contract" if path == made.server.lock else tools
-        answer(f"{'wrote' if path in made.changed else 'up to date:'} {path} ({what})")
-    for path in made.changed if check else ():
-        before = (made.old[path] or "").splitlines()
-        print_diff(difflib.unified_diff(before, made.files[path].splitlines(), str(path), str(path), lineterm=""))
-    if check and not made.changed:
-        answer(f"{made.server.name}: up to date" if made.server.name else "up to date")
 
 
 def _callers(

@@ -1,15 +1,19 @@
 """The facts of one revision as frozen views: its methods and types, with history, users and gates."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ir.history import History, Lifetime
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import Definition, Direction, Field, Method, Protocol, Struct
 from mcp_bindgen.ir.spell import spell, spell_bounds
 
+MAX_CLOSE = 5
+"""The number of suggestions for an unknown name."""
 FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "payload")
 _SENDERS = {
     Direction.CLIENT_TO_SERVER: "the client",
@@ -86,6 +90,23 @@ class Facts:
     def __init__(self, protocol: Protocol, history: History) -> None:
         self.protocol = protocol
         self.history = history
+
+    def find(self, name: str) -> MethodFacts | TypeFacts:
+        """Return the facts of a method or of a definition.
+
+        Raises:
+            InputError: the revision has none of that name.
+        """
+        method = next((method for method in self.protocol.methods if method.name == name), None)
+        if method is not None:
+            return self.method(method)
+        if name in self.protocol.definitions:
+            return self.type(self.protocol.definitions[name])
+        having = self.history.revisions(name)
+        known = (*self.protocol.definitions, *(method.name for method in self.protocol.methods))
+        hint = f"it exists in {', '.join(having)}" if having else did_you_mean(name, known, MAX_CLOSE)
+        message = f"{self.protocol.revision} has no method or definition of that name{f'; {hint}' if hint else ''}"
+        raise InputError.at(name, message)
 
     def methods(self) -> Iterator[MethodFacts]:
         """Iterate over the methods, requests first."""
@@ -196,3 +217,31 @@ def _row(each: PropertyFacts) -> tuple[str, str, str, str]:
 def _heading(found: MethodFacts | TypeFacts) -> str:
     title = f"{found.name}{' (deprecated)' if found.deprecated else ''}"
     return "\n".join([title, *([found.doc] if found.doc else [])])
+
+
+def found_text(found: MethodFacts | TypeFacts, facts: Facts, table: Table) -> str:
+    """Return a method or a definition; `table` lays out rows."""
+    return method_text(found, facts, table) if isinstance(found, MethodFacts) else type_text(found, table)
+
+
+def revision_facts(protocol: Protocol) -> Mapping[str, object]:
+    """Return the facts of a released revision."""
+    requests, official = sum(method.is_request for method in protocol.methods), released()[protocol.revision]
+    return {
+        "revision": protocol.revision,
+        "era": protocol.era.value,
+        "definitions": len(protocol.definitions),
+        "requests": requests,
+        "notifications": len(protocol.methods) - requests,
+        "schema_json_sha256": official.schema_json_sha256,
+        "schema_ts_sha256": official.schema_ts_sha256,
+    }
+
+
+def revision_rows(found: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, ...]]:
+    """Iterate over the rows of a table of revisions."""
+    for facts in found:
+        start = [str(facts[name]) for name in ("revision", "era", "definitions")]
+        methods = f"{facts['requests']} + {facts['notifications']}"
+        yield (*start, methods, "schema.ts", str(facts["schema_ts_sha256"]))
+        yield ("", "", "", "", "schema.json", str(facts["schema_json_sha256"]))

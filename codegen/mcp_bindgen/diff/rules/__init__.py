@@ -8,6 +8,7 @@ from typing import Any
 from mcp_bindgen.diff.rule import Reading, Rule
 from mcp_bindgen.diff.rules import annotations, contracts, definitions, messages, properties, values
 from mcp_bindgen.diff.sites import RuledSite
+from mcp_bindgen.ir.diagnostics import InputError, did_you_mean
 
 
 def rules_of(module: ModuleType) -> tuple[Rule, ...]:
@@ -36,3 +37,15 @@ def judge(site: object) -> Iterator[tuple[Rule, Reading]]:
             yield from ((rule, (old, new)) for new, old in rule.check.readings(swapped))
         elif rule.check:
             yield from ((rule, reading) for reading in rule.check.readings(site))
+
+
+def rule_named(id_: str) -> Rule:
+    """Return the rule of an id.
+
+    Raises:
+        InputError: there is none.
+    """
+    if id_ not in RULES:
+        hint = did_you_mean(id_, RULES) or "`mcp-bindgen rules` lists all rules"
+        raise InputError.at(id_, f"there is no such rule; {hint}")
+    return RULES[id_]

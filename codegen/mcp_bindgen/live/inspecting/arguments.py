@@ -1,12 +1,15 @@
 """Arguments of a tool or a prompt as they are typed at a command line: ``key=value``, read by the tool's schema."""
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.ir.diagnostics import InputError, clip, did_you_mean
 from mcp_bindgen.ir.json_values import NOT_JSON, as_list, as_object
 from mcp_bindgen.ir.scalars import is_of
+from mcp_bindgen.live.reloading.serving import split_target, why_foreign
 from mcp_bindgen.tool_clients.listing import MAX_SHOWN, spell_type, types_of
 
 MAX_TEXT: Final = 60
@@ -132,3 +135,33 @@ def _unknown(holder: str, name: str, names: list[str]) -> InputError:
     known = ", ".join(clip(one, MAX_TEXT) for one in names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
     hint = did_you_mean(name, names, 1) or f"it takes {known or 'no arguments'}"
     return InputError.at(name, f"{holder} has no argument of that name; {hint}")
+
+
+def server_and_arguments(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the server, as a URL or a command, and the arguments for the call.
+
+    Args:
+        words: those of a command line: a file or a URL, and arguments.
+        behind: the command behind ``--``.
+
+    Raises:
+        InputError: they give several servers, or a file that cannot be served.
+    """
+    urls = [word for word in words if is_url(word)]
+    name = next((word for word in words if "=" not in word and not is_url(word)), "")
+    file = [] if urls else _file(name)
+    if len(urls) + bool(file) + bool(behind) > 1:
+        raise InputError.at("inspect", "give one server: a file, a URL, or a program after --")
+    return [*urls, *file, *behind], [word for word in words if not is_url(word) and not (file and word == name)]
+
+
+def _file(word: str) -> list[str]:
+    """Return the command that serves a file, given as `run` takes it; empty for any other word."""
+    path, variable = split_target(word)
+    if path.suffix != ".py":
+        return []
+    if not path.is_file():
+        raise InputError.at(path, "no such file")
+    if why := why_foreign(path):
+        raise InputError.at(path, why)
+    return [sys.executable, "-m", "mcp_runtime", f"{path.resolve()}{variable and f':{variable}'}"]

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from mcp_bindgen.ir.diagnostics import Diagnostics, Location
 from mcp_bindgen.live.bindings import packages_of, revisions
@@ -24,6 +24,11 @@ from mcp_bindgen.live.target import (
 )
 from mcp_bindgen.tool_clients.contract import Contract, make_contract, read_contract
 from mcp_bindgen.tool_clients.servers import Server
+
+Table: TypeAlias = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
+"""Lays out rows below their headings."""
+MAX_UNUSABLE: Final = 20
+"""How many items of one server that are not valid are shown."""
 
 
 def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, find_gated: bool = False) -> Contract:
@@ -135,3 +140,18 @@ async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
 
 def _with_remedy(error: str | None, entry: Any) -> str | None:
     return error and with_remedy(error, Endpoint(url=entry.url) if entry.url else Command(words=entry.command))
+
+
+def servers_text(seen: Mapping[str, Mapping[str, Any]], table: Table) -> str:
+    """Return the servers of a configuration, with their tools; `table` lays out rows."""
+    rows = [
+        (name, one["state"], one["revision"], str(len(one["tools"])), one["error"] or "") for name, one in seen.items()
+    ]
+    lines = [table(("server", "state", "revision", "tools", "error"), rows)]
+    lines += [f"  {tool}" for one in seen.values() for tool in one["tools"]]
+    for name, one in seen.items():
+        unusable: list[str] = one["unusable"]
+        lines += [f"  {name}: {line}" for line in unusable[:MAX_UNUSABLE]]
+        if len(unusable) > MAX_UNUSABLE:
+            lines.append(f"  {name}: {len(unusable) - MAX_UNUSABLE} more items are not valid (--format json has all)")
+    return "\n".join(lines)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from mcp_bindgen.ir.diagnostics import InputError
+from mcp_bindgen.ir.diagnostics import InputError, count
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.relaying.pump import Copies, Pump
 
@@ -62,6 +62,13 @@ class Tally:
         self.messages = self.broken = self.warned = self.unjudged = 0
         self.ended = ""
         self.is_stuck = False
+
+    @property
+    def summary(self) -> str:
+        """The counts, and how the server ended."""
+        warned = f", {count(self.warned, 'warning')}" if self.warned else ""
+        left = f", {self.unjudged:,} not judged" if self.unjudged else ""
+        return f"{count(self.messages, 'message')}, {self.broken:,} broken{warned}{left}; {self.ended}"
 
     def take(self, observer: "Observer | None", sender: "Side", text: bytes) -> None:
         """Take a message of a conversation, which no observer follows where there are too many."""

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import unified_diff
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from mcp_bindgen.emit.header import HEADER_MARK, header
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
+from mcp_bindgen.ingest.paths import write_file
 from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, count
 from mcp_bindgen.tool_clients.calling.plan import client_view, plan
 from mcp_bindgen.tool_clients.contract import Contract, digest, read_contract
@@ -64,6 +66,27 @@ class Made:
     def methods(self) -> Mapping[str, str]:
         """The names of the client's methods by tool."""
         return method_names(tool.name for tool in self.contract.tools)
+
+    def write(self) -> None:
+        """Write the files that differ."""
+        for path in self.changed:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, self.files[path])
+
+    def diff(self) -> Iterator[str]:
+        """Iterate over the lines of a unified diff of the files that differ."""
+        for path in self.changed:
+            before, after = (self.old[path] or "").splitlines(), self.files[path].splitlines()
+            yield from unified_diff(before, after, str(path), str(path), lineterm="")
+
+    def lines(self, *, check: bool) -> Iterator[str]:
+        """Iterate over what people read of the files; with `check`, nothing was written."""
+        tools = f"{self.client}, {count(len(self.contract.tools), 'tool')}"
+        for path in self.files if not check else ():
+            what = "the contract" if path == self.server.lock else tools
+            yield f"{'wrote' if path in self.changed else 'up to date:'} {path} ({what})"
+        if check and not self.changed:
+            yield f"{self.server.name}: up to date" if self.server.name else "up to date"
 
     def as_json(self, *, check: bool) -> dict[str, Any]:
         """Return the JSON output; with `check`, nothing was written."""
