@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 
@@ -42,13 +42,12 @@ Trace: TypeAlias = Callable[[str, bytes], None]
 """Called with each message before anything else sees it: ``received`` or ``sent``, and its bytes."""
 
 
-@runtime_checkable
-class Tracing(Protocol):
+class Tracing:
     """A trace hook that distinguishes connections, as `mcp_runtime.Tracer` does."""
 
     def conversation(self) -> Trace:
         """Return the hook of one connection."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

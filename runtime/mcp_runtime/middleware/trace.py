@@ -20,7 +20,7 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Way
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json.values import is_array, is_object
-from mcp_runtime.core.options import Trace
+from mcp_runtime.core.options import Trace, Tracing
 from mcp_runtime.core.protocol.jsonrpc import Id
 from mcp_runtime.middleware.masking import Masker
 
@@ -92,7 +92,7 @@ Sink: TypeAlias = Callable[[Traced], None]
 """Receives each record."""
 
 
-class Tracer:
+class Tracer(Tracing):
     """Creates records of the messages of any number of conversations.
 
     Args:
