@@ -10,9 +10,9 @@ import pytest
 
 from mcp_bindgen.emit.python.render import format_source
 from mcp_bindgen.ir.diagnostics import Location
-from mcp_bindings import connect_stdio, testing
+from mcp_bindings import asgi_app, connect_http, connect_stdio, testing
 from mcp_bindings.v2025_11_25 import Client
-from openapi.apis import document, generate, load, text_of
+from openapi.apis import connected, document, generate, load, text_of
 from openapi.hostile import PAYLOADS
 from openapi.hostile import document as hostile
 from openapi.shop import KEY, shop
@@ -130,3 +130,71 @@ async def test_gets_can_be_resources(tmp_path: Path, monkeypatch: pytest.MonkeyP
             ]
     assert json.loads(found[0]) == [json.loads(found[1])] and json.loads(found[1])["id"] == "n0"
     assert found[2] == "open"
+
+
+async def test_descriptions_have_what_types_do_not_say(tmp_path: Path) -> None:
+    api = document("shop")
+    parameters = api["paths"]["/orders"]["get"]["parameters"]
+    parameters[0].update(description="Which tag", schema={"type": "string", "format": "uuid"})
+    parameters[1].update(schema={"type": "string", "format": "date", "default": "2026-01-01", "description": "When"})
+    async with testing.connect(load(generate(api, tmp_path)).app) as client:
+        tools = {tool.name: tool async for tool in client.iter_tools()}
+    found: Any = tools["orders_list"].input_schema.model_dump(mode="json")["properties"]
+    described = {name: schema.get("description") for name, schema in found.items()}
+    assert described == {
+        "tag": "Which tag (uuid)",
+        "size": "When (date, default 2026-01-01)",
+        "limit": "How many (default 10)",
+    }
+
+
+async def test_what_documents_often_forget_is_sent(tmp_path: Path) -> None:
+    api = document("shop")
+    body = api["paths"]["/orders"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    body["required"].append("undeclared")
+    line = {"$ref": "#/components/schemas/Address", "required": ["city"]}  # in 3.0, strictly, nothing is beside $ref
+    api["paths"]["/orders/{id}"]["put"]["requestBody"] = {"content": {"application/json": {"schema": line}}}
+    api["paths"]["/orders/{id}"]["put"]["responses"]["204"] = {"description": "Nothing changed."}
+    async with connected(api, tmp_path, "--auth", "key=bearer:PATH") as (client, recorder):
+        arguments = {"lines": [{"sku": "AB", "count": 1}]}
+        assert "undeclared" in text_of(await client.call_tool("orders_create", arguments))
+        recorder.answer({"id": "n0", "note": None, "lines": None, "customer": {"name": 5}})
+        wrong = await client.call_tool("orders_create", {**arguments, "undeclared": 1})
+        assert json.loads(recorder.sent[-1].body) == {**arguments, "undeclared": 1}
+        assert recorder.sent[-1].headers["accept"] == "application/json"
+        assert wrong.is_error and "succeeded with 200 OK, do not repeat it" in text_of(wrong)
+        assert "/customer/name: " in text_of(wrong)
+        assert "city" in text_of(await client.call_tool("orders_replace", {"id": "n0"}))
+        recorder.answer({"id": "n0", "lines": None, "note": None})
+        found = await client.call_tool("orders_replace", {"id": "n0", "city": "Oslo"})
+        assert found.structured_content == {"id": "n0", "note": None}  # A null that is not allowed is absent.
+        recorder.answer(b"", 204)
+        assert text_of(await client.call_tool("orders_replace", {"id": "n0", "city": "Oslo"})) == "null"
+        recorder.answer(b"<html>", 200)
+        assert "not as the API documents it: Invalid JSON" in text_of(
+            await client.call_tool("orders_get", {"id": "n0"})
+        )
+        assert recorder.sent[-1].method == "GET"
+
+
+async def test_callers_can_send_their_own_secret(tmp_path: Path) -> None:
+    async with served(shop()) as url:
+        path = generate(document("shop"), tmp_path, "--url", f"{url}/base", "--forward", "X-Shop-Key")
+        app = asgi_app(load(path).app)
+        async with served(app) as endpoint:
+            for headers, is_error in (({"X-Shop-Key": KEY}, False), ({}, True), ({"Authorization": KEY}, True)):
+                async with connect_http(f"{endpoint}/mcp", headers=headers) as peer:
+                    client = await Client.open(peer)
+                    result = await client.call_tool("orders_list", {})
+                    assert bool(result.is_error) is is_error
+                    if is_error:
+                        assert "needs the header X-Shop-Key" in text_of(result)
+
+
+async def test_properties_can_be_dropped(tmp_path: Path) -> None:
+    async with connected(document("shop"), tmp_path, "--auth", "key=bearer:PATH", "--drop", "*_url") as (client, api):
+        api.answer([{"id": "n0", "self_url": "https://x.example", "customer": {"home_url": 1, "name": "A"}}])
+        result = await client.call_tool("orders_list", {})
+        assert json.loads(text_of(result)) == [{"id": "n0", "customer": {"name": "A"}}]
+        tools = {tool.name: tool async for tool in client.iter_tools()}
+    assert "self_url" not in str(tools["orders_list"].output_schema)

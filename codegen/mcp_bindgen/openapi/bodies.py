@@ -59,7 +59,7 @@ def body_of(reading: Reading, raw: Json, method: str) -> tuple[Body | None, list
         replace(
             _field(schemas, kind, shape, as_object(encoding.get(name))),
             key=name,
-            schema=schemas.request(properties[name], reading.hint(name)),
+            schema=schemas.request(properties.get(name), reading.hint(name)),
             required=name in required,
         )
         for name, shape in fields.items()
@@ -94,7 +94,14 @@ def _content(plain: str, merged: Json, is_required: bool) -> Argument:
 
 def _fields(schemas: Schemas, merged: Json) -> Iterator[tuple[str, Json]]:
     if merged.get("type", "object") == "object":
-        yield from ((name, schemas.merged(each)) for name, each in as_object(merged.get("properties")).items())
+        properties = as_object(merged.get("properties"))
+        yield from ((name, schemas.merged(each)) for name, each in properties.items())
+        if properties:  # Some documents forget to declare a property that they require.
+            yield from (
+                (name, {})
+                for name in dict.fromkeys(map(str, as_list(merged.get("required"))))
+                if name not in properties
+            )
 
 
 def _field(schemas: Schemas, kind: str, shape: Json, encoding: Json) -> Argument:

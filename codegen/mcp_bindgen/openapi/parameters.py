@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, Location, clip
 from mcp_bindgen.ir.json_values import as_object
@@ -140,11 +139,10 @@ def _argument(reading: Reading, each: Json, name: str, place: str) -> Argument:
     schema = schemas.request(node, reading.hint(name))
     if not schema.keys() - {"description"}:
         schema = {**schema, "type": "string"}
-    text: Any = each.get("description")
-    if text and "$ref" not in schema:
-        schema |= schemas.request(
-            {**{key: shown[key] for key in ("default",) if key in shown}, "description": text}, ""
-        )
+    if each.get("description") and "$ref" not in schema:
+        said = {key: shown[key] for key in ("type", "format", "default") if key in shown}
+        described = schemas.request({**said, "description": each["description"]}, "")
+        schema = {**schema, "description": described.get("description", "")}
     is_scalar = shown.get("type") in SCALARS
     style = str(each.get("style") or PLACES[place])
     is_default = style == PLACES[place] or style not in STYLES[place] or (is_scalar and place == "query")

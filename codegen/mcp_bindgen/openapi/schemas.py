@@ -101,6 +101,8 @@ class Schemas:
                 found = {} if reference in seen else self.merged(target, seen | {reference})
             if not seen:
                 self._merged[reference] = found
+            required = [*as_list(found.get("required")), *as_list(node.get("required"))]
+            found = found | ({"required": required} if required else {})
             return found | {key: node[key] for key in ("description", "nullable") if key in node}
         found = {key: value for key, value in node.items() if key != "allOf"}
         for part in as_list(node.get("allOf")):

@@ -153,7 +153,8 @@ class Api:
                 or is not of the type.
         """
         secrets = self._secrets(ctx, parts.get("security", self._security))
-        request = self._request(method, path, parts, secrets)
+        accepted = "*/*" if returns in (None, str) else "application/json"
+        request = self._request(method, path, parts, secrets, accepted)
         what = f"{method} {clipped(request.url.path, 200)}"
         try:
             response = await self._send(ctx.state, request, what)
@@ -168,14 +169,14 @@ class Api:
             return forwarded(ctx.requester.headers, self._forward, wanted, self._credentials)
         return secrets_for(wanted, self._credentials)
 
-    def _request(self, method: str, path: str, parts: Parts, secrets: Secrets) -> httpx2.Request:
+    def _request(self, method: str, path: str, parts: Parts, secrets: Secrets, accepted: str) -> httpx2.Request:
         for name, value in parts.get("path_", {}).items():
             path = path.replace(f"{{{name}}}", in_path(name, value))
         pairs = [pair for name, value in given_only(parts.get("query", {})) for pair in in_query(name, value)]
         query = "&".join(f"{key}={value}" for key, value in [*pairs, *secrets.query])
         headers = {name: in_header(name, value) for name, value in given_only(parts.get("headers", {}))}
         cookies = [in_cookie(name, value) for name, value in given_only(parts.get("cookies", {}))]
-        headers = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "identity"} | self._headers | headers
+        headers = {"Accept": accepted, "Accept-Encoding": "identity"} | self._headers | headers
         headers |= secrets.headers
         if cookies or secrets.cookies:
             headers["Cookie"] = "; ".join([*cookies, *secrets.cookies])
