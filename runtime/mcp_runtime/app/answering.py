@@ -1,6 +1,7 @@
 """Answers the methods of tools, resources, prompts and completions from what an App has of each."""
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp_runtime.app.changes import Subscription, not_watched
@@ -59,7 +60,7 @@ class Answering(ServerHandlers):
         """Answer ``tools/call``."""
         tool = self._tools.get(params.name)
         if tool is None:
-            return await self._elsewhere(TOOLS_CALL, params, ctx, unknown("tool", params.name))
+            return await self._elsewhere(TOOLS_CALL, params, ctx, partial(unknown, "tool", params.name))
         return await tool.call(params.arguments or {}, ctx)
 
     async def list_resources(self, params: Any, ctx: Any) -> Any:
@@ -74,7 +75,7 @@ class Answering(ServerHandlers):
         """Answer ``resources/read``."""
         if self._mounts is None or self._resources.matching(params.uri):
             return await self._resources.read(params.uri, ctx)
-        return await self._elsewhere(RESOURCES_READ, params, ctx, no_such_resource(params.uri))
+        return await self._elsewhere(RESOURCES_READ, params, ctx, partial(no_such_resource, params.uri))
 
     async def list_prompts(self, params: Any, ctx: Any) -> Any:
         """Answer ``prompts/list``."""
@@ -84,7 +85,7 @@ class Answering(ServerHandlers):
         """Answer ``prompts/get``."""
         prompt = self._prompts.get(params.name)
         if prompt is None:
-            return await self._elsewhere(PROMPTS_GET, params, ctx, unknown("prompt", params.name))
+            return await self._elsewhere(PROMPTS_GET, params, ctx, partial(unknown, "prompt", params.name))
         return await prompt.get(params.arguments or {}, ctx)
 
     async def complete(self, params: Any, ctx: Any) -> Any:
@@ -93,7 +94,7 @@ class Answering(ServerHandlers):
         kind, key = ("resource", params.ref.uri) if name is None else ("prompt", name)
         entry = self._resources.get(key) if name is None else self._prompts.get(key)
         if entry is None:
-            return await self._elsewhere(COMPLETION_COMPLETE, params, ctx, unknown(kind, key))
+            return await self._elsewhere(COMPLETION_COMPLETE, params, ctx, partial(unknown, kind, key))
         if isinstance(entry, Function):
             ctx.exchange.require(entry.scopes)
         completion = self._completions.get(f"{kind} {key} {params.argument.name}")
@@ -162,10 +163,10 @@ class Answering(ServerHandlers):
         name = self.__handlers__.get(method, "")
         return getattr(type(self), name, None) is getattr(Answering, name, None)
 
-    async def _elsewhere(self, method: str, params: Any, ctx: Any, missing: PeerError) -> Any:
+    async def _elsewhere(self, method: str, params: Any, ctx: Any, missing: Callable[[], PeerError]) -> Any:
         """Let a mounted server answer, or raise the error."""
         if self._mounts is None:
-            raise missing
+            raise missing()
         return await self._mounts.answer(method, params, ctx, missing)
 
     async def _page(self, method: str, items: str, registry: Registry[Any], params: Any, ctx: Any) -> Any:

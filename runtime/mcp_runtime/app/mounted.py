@@ -6,8 +6,10 @@ from mcp_runtime.app.answering import Answering
 from mcp_runtime.app.changes import not_watched
 from mcp_runtime.app.mounting import Part
 from mcp_runtime.core.connection.calls import through
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.functions import scoped
 from mcp_runtime.core.handlers import ServerHandlers, Serving
+from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from mcp_runtime.core.connection.connection import Connection
@@ -50,7 +52,13 @@ class MountedServer(Part):
         return None
 
     async def answer(self, method: str, params: Any, ctx: Any) -> Any:
-        """Call its handler, through its middleware."""
+        """Call its handler, through its middleware.
+
+        Raises:
+            PeerError: it has none.
+        """
+        if method not in self.server.__implemented__():
+            raise PeerError(METHOD_NOT_FOUND, "the server does not answer this method", {"method": method})
         handler = scoped(getattr(self.server, self.server.__handlers__[method]))
         exchange, own = ctx.exchange, ctx.within(self.server)
         middleware = self.server.effective_options().middleware

@@ -7,7 +7,7 @@ middleware and state, and for the same requester: its questions, progress and lo
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from logging import ERROR
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from mcp_runtime.app.errors import for_author, invalid
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import ServerHandlers
 from mcp_runtime.core.handshake.offer import check_handlers
+from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND
 from mcp_runtime.core.protocol.names import (
     PROMPTS_GET,
     RESOURCES_READ,
@@ -35,8 +36,8 @@ _PREFIX: Final = re.compile(r"(?!.*__)(?:[A-Za-z0-9_.-]*[A-Za-z0-9.-])?")
 """What is before the first separator, so that names are clear."""
 _CALLED_BY_NAME: Final = frozenset((TOOLS_CALL, PROMPTS_GET))
 _LISTED_BY_NAME: Final = frozenset((TOOLS_LIST, listing("prompts")))
-_NOT_FOUND: Final = frozenset((-32002, -32602))
-"""The error codes of servers that do not have a resource."""
+_NOT_FOUND: Final = frozenset((-32002, -32602, METHOD_NOT_FOUND))
+"""The error codes of servers that do not have a resource, or none at all."""
 
 
 class Part(ABC):
@@ -159,7 +160,7 @@ class Mounts:
         found = [part.has_resource(uri) for part in self._parts]
         return True if True in found else None if None in found else False
 
-    async def answer(self, method: str, params: Any, ctx: Any, missing: PeerError) -> Any:
+    async def answer(self, method: str, params: Any, ctx: Any, missing: Callable[[], PeerError]) -> Any:
         """Let the part answer that a request is for.
 
         Raises:
@@ -169,22 +170,21 @@ class Mounts:
         name: str | None = getattr(about, "name", None)
         if name is not None:
             part, own = self._named(name)
-            if part is None or not part.answers(method):
-                raise missing
+            if part is None:
+                raise missing()
             changed = {"name": own}
             if about is not params:
                 changed = {"ref": about.model_copy(update=changed)}
             return await part.answer(method, params.model_copy(update=changed), ctx)
+        failed: PeerError | None = None
         for part in self._with_resource(about.uri):
-            if part.answers(method):
-                try:
-                    return await part.answer(method, params, ctx)
-                except PeerError as error:
-                    if part.has_resource(about.uri):
-                        raise
-                    if error.code not in _NOT_FOUND:
-                        missing = error
-        raise missing
+            try:
+                return await part.answer(method, params, ctx)
+            except PeerError as error:
+                if part.has_resource(about.uri):
+                    raise
+                failed = failed if error.code in _NOT_FOUND else error
+        raise failed or missing()
 
     async def watch(self, method: str, uri: str, ctx: Any) -> None:
         """Ask the parts that may have a resource, until one agrees.
