@@ -32,7 +32,7 @@ def complete(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Envi
     """An environment with both distributions, all extras, and what type checkers look for."""
     environment = empty_environment(tmp_path_factory.mktemp("complete"))
     # jsonschema has no types of its own: a type checker takes them from a package that nothing needs at run time.
-    both = release.bindings.requirement("all"), release.bindgen.requirement("impact")
+    both = release.bindings.requirement("all"), release.bindgen.requirement("impact,openapi")
     environment.install(*both, "types-jsonschema", "pytest")
     return environment
 
