@@ -24,6 +24,14 @@ class TestComputedTypes:
         assert [alias(definitions, name) for name in "AB"] == [Literal(values=("b",)), Literal(values=("a",))]
         assert alias(definitions, "C") == ANY, "kept as text"
 
+    def test_a_parameter_of_a_mapped_type_hides_that_of_the_declaration(self) -> None:
+        definitions = good("""interface A<K> { in: { [K in "a" | "b"]: K }; out: K } type B = A<number[]>;""")
+        held = struct(definitions, "ANumberArrayIn")
+        assert shape(held) == {name: (Literal(values=(name,)), True) for name in "ab"}
+
+    def test_an_enum_without_members_admits_no_value(self) -> None:
+        assert alias(good("enum A {}"), "A") == Primitive(kind=Kind.NEVER)
+
     @pytest.mark.parametrize(("kind", "is_exact"), [({"const": "b"}, True), ({"type": "string"}, False)])
     def test_exactly_one_of_objects_needs_a_tag(self, kind: Any, is_exact: bool) -> None:
         kinds = ({"const": "a"}, kind)
