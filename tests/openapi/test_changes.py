@@ -189,7 +189,12 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(document("shop"), tmp_path_factory.mktemp("before")).parent
 
 
-@pytest.mark.parametrize("name", EDITS)
+def sampled() -> list[Any]:
+    """Return the edits; the quick tests take every fourth."""
+    return [pytest.param(name, marks=() if number % 4 == 2 else pytest.mark.slow) for number, name in enumerate(EDITS)]
+
+
+@pytest.mark.parametrize("name", sampled())
 async def test_each_edit_is_listed_and_each_break_found(name: str, before: Path, tmp_path: Path, cli: Cli) -> None:
     _, line, rule = EDITS[name]
     for path in before.iterdir():

@@ -170,6 +170,8 @@ async def test_what_documents_often_forget_is_sent(tmp_path: Path) -> None:
         assert found.structured_content == {"id": "n0", "note": None}  # A null that is not allowed is absent.
         recorder.answer(b"", 204)
         assert text_of(await client.call_tool("orders_replace", {"id": "n0", "city": "Oslo"})) == "null"
+        assert (await client.call_tool("orders_get", {"id": "n0"})).structured_content == {}
+        assert (await client.call_tool("orders_list", {})).is_error  # Nothing is not a list.
         recorder.answer(b"<html>", 200)
         assert "not as the API documents it: Invalid JSON" in text_of(
             await client.call_tool("orders_get", {"id": "n0"})

@@ -4,7 +4,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
@@ -248,9 +248,9 @@ class Api:
             return response.outcome
         if returns is str:
             return _text_of(response.body)
-        body = response.body or b"null"
+        body = response.body
         try:
-            if self._drop is not None:
+            if self._drop is not None and body:
                 body = json.dumps(_without(from_json(body), self._drop)).encode()
             return _read_as(_adapter(returns), body)
         except ValidationError as error:
@@ -284,11 +284,15 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _read_as(adapter: TypeAdapter[Any], body: bytes) -> Any:
-    """Validate a body. A null that its type does not allow counts as absent.
+    """Validate a body. A null that its type does not allow counts as absent; no body is null, or an empty object.
 
     Raises:
         ValidationError: it is not of the type.
     """
+    if not body:
+        with suppress(ValidationError):
+            return adapter.validate_json(b"null", strict=True)
+        body = b"{}"
     try:
         return adapter.validate_json(body, strict=True)
     except ValidationError as error:
