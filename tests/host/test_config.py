@@ -23,6 +23,10 @@ def one(entry: dict[str, Any], **more: Any) -> ServerEntry:
         ({"command": "npx", "args": ["-y", "x"]}, {"command": ("npx", "-y", "x")}),
         ({"type": "stdio", "command": "npx", "env": {"A": "b", "N": 1}}, {"env": {"A": "b", "N": "1"}}),
         ({"type": "local", "command": ["npx", "x"]}, {"command": ("npx", "x")}),
+        (
+            {"command": "x", "timeoutMs": 5, "envFile": ".env", "alwaysAllow": [], "disabledTools": []},
+            {"timeout": None},
+        ),
         ({"url": "https://e.com/mcp", "headers": {"X": "y"}}, {"url": "https://e.com/mcp", "headers": {"X": "y"}}),
         ({"type": "http", "url": "https://e.com"}, {"sse": False}),
         ({"type": "streamable-http", "url": "https://e.com"}, {"sse": False}),
@@ -66,10 +70,25 @@ def test_comments_trailing_commas_and_inputs_of_an_editor_are_read(
     assert asked == ["key"]
 
 
+MISSPELT: tuple[tuple[str, Any, str], ...] = (
+    ("lokc", "tools.lock.json", "lock"),
+    ("trustd", True, "trusted"),
+    ("tool", ["a"], "tools"),
+    ("headres", {}, "headers"),
+    ("disable", True, "disabled"),
+    ("Timeout", 5, "timeout"),
+)
+
+
 @pytest.mark.parametrize(
     ("entry", "error"),
     [
         ({}, "/mcpServers/s: has neither command nor url"),
+        *(
+            ({"command": "x", wrong: value}, f"/mcpServers/s: {wrong} has no meaning; did you mean {meant}?")
+            for wrong, value, meant in MISSPELT
+        ),
+        ({"comand": "x"}, "/mcpServers/s: comand has no meaning; did you mean command?"),
         ({"command": "x", "url": "https://e.com"}, "/mcpServers/s: must have either command or url"),
         ({"command": "x", "args": "y"}, "/mcpServers/s/args: must be a list of strings"),
         ({"command": 5}, "/mcpServers/s/command: must be a string"),

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,6 +29,9 @@ STARTUP_TIMEOUT: Final = 30.0
 """How many seconds a server has to connect and to list what it offers, unless its entry says otherwise."""
 _STDIO: Final = frozenset(("stdio", "local"))
 _HTTP: Final = frozenset(("http", "streamable-http", "streamablehttp", "streamable_http", "remote"))
+_MAX_UNKNOWN: Final = 100
+"""How many members without a meaning are compared with those that have one."""
+_LIKENESS: Final = 0.75
 _URLS: Final = ("url", "serverUrl", "httpUrl")
 # Each takes linear time: what is not closed extends to the end, so that nothing in it is tried again.
 _SKIPPED: Final = re.compile(
@@ -207,6 +211,30 @@ class _Text(NamedTuple):
     written: str = ""
 
 
+class _Members(dict[str, Any]):
+    """An object of a configuration, which notes the names that it is asked for: those that have a meaning."""
+
+    def __init__(self, value: Mapping[str, Any]) -> None:
+        super().__init__(value)
+        self.known: set[str] = set()
+
+    def get(self, key: str, default: Any = None, /) -> Any:
+        self.known.add(key)
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        self.known.add(str(key))
+        return super().__contains__(key)
+
+    def misspelt(self) -> str | None:
+        """Return what to say of a name that is nearly one with a meaning; None if other programs may mean it."""
+        for name in sorted(self.keys() - self.known)[:_MAX_UNKNOWN]:
+            near = [known for known in sorted(self.known) if abs(len(known) - len(name)) <= 1]
+            if found := get_close_matches(name, near, 1, _LIKENESS):
+                return f"{clipped(name, 40)} has no meaning; did you mean {found[0]}?"
+        return None
+
+
 class _Reader:
     """Reads the members of entries; errors name the source and the place."""
 
@@ -233,7 +261,7 @@ class _Reader:
             return ServerEntry(name=name, is_required=is_required, error=str(error))
 
     def server(self, name: str, value: object, place: tuple[str, ...]) -> ServerEntry:
-        entry = self.members(value, place)
+        entry = _Members(self.members(value, place))
         kind = str(entry.get("type", entry.get("transport", ""))).lower()
         known = {"": None, **dict.fromkeys(_STDIO, True), **dict.fromkeys((*_HTTP, "sse"), False)}
         if kind not in known:
@@ -246,7 +274,8 @@ class _Reader:
         if not name:
             raise self.error(place, "has no name")
         if not off and bool(command) == bool(url.value):
-            raise self.error(place, "must have either command or url" if command else "has neither command nor url")
+            reason = "must have either command or url" if command else "has neither command nor url"
+            raise self.error(place, entry.misspelt() or reason)
         if is_started is not None and not off and is_started != bool(command):
             raise self.error((*place, "type"), f"is {kind}, which does not fit {'command' if command else url_member}")
         if url.value and not re.match(r"https?://[^/]", url.value, re.IGNORECASE):
@@ -258,7 +287,7 @@ class _Reader:
         cwd = self._text(entry, "cwd", place)
         env = {} if off else self._texts(entry, "env", place)
         headers = {} if off else self._texts(entry, "headers", place)
-        return ServerEntry(
+        made = ServerEntry(
             name=name,
             command=tuple(word.value for word in command),
             env=env,
@@ -283,6 +312,9 @@ class _Reader:
                 headers={name: str(entry["headers"][name]) for name in headers},
             ),
         )
+        if wrong := entry.misspelt():
+            raise self.error(place, wrong)
+        return made
 
     def _command(self, entry: Mapping[str, Any], place: tuple[str, ...]) -> tuple[_Text, ...]:
         if is_array(entry.get("command")):
