@@ -134,6 +134,16 @@ async def test_a_refusal_is_sent_on_the_channel_of_the_request() -> None:
         assert large.got[0]["error"]["message"] == "too large"
 
 
+@pytest.mark.parametrize("text", [None, b'{"jsonrpc":', b'{"jsonrpc":"2.0","id":1,"method":"ping"}'], ids=str)
+async def test_nothing_is_sent_after_the_end(text: bytes | None) -> None:
+    async with serving(Busy()) as (streams, connection):
+        connection.finish("maintenance")
+        late, receiver = Stream(), streams.receiver
+        outcome = receiver.message_refused("too large", late) if text is None else receiver.message_received(text, late)
+        assert not outcome.is_accepted
+        assert late.got == []
+
+
 async def test_losing_the_only_channel_closes_the_connection() -> None:
     server = Busy()
     async with serving(server) as (streams, connection):
