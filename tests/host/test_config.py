@@ -25,7 +25,7 @@ def one(entry: dict[str, Any], **more: Any) -> ServerEntry:
         ({"type": "local", "command": ["npx", "x"]}, {"command": ("npx", "x")}),
         (
             {"command": "x", "timeoutMs": 5, "envFile": ".env", "alwaysAllow": [], "disabledTools": []},
-            {"timeout": None},
+            {"command": ("x",)},
         ),
         ({"url": "https://e.com/mcp", "headers": {"X": "y"}}, {"url": "https://e.com/mcp", "headers": {"X": "y"}}),
         ({"type": "http", "url": "https://e.com"}, {"sse": False}),
