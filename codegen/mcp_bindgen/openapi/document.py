@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, cast
 from urllib.parse import unquote
 
-from mcp_bindgen.ingest.sources import is_url, parse_json, public_name, read_place
+from mcp_bindgen.ingest.sources import is_nested_deeper, is_url, parse_json, public_name, read_place
 from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, clip
 from mcp_bindgen.ir.json_values import as_object, is_list, is_object, unescaped
 
@@ -132,9 +132,10 @@ def _parse(source: str, data: bytes) -> Any:
         value = parse_json(text, source, diagnostics)
         if diagnostics.errors:
             raise InputError.at(diagnostics.errors[0].where, diagnostics.errors[0].message)
-    else:
-        value = _parse_yaml(source, text)
-    return _Copy(source).of(value)
+        if is_nested_deeper(value, MAX_DEPTH):
+            raise _too_deep(source)
+        return value
+    return _parse_yaml(source, text)
 
 
 def _parse_yaml(source: str, text: str) -> Any:
@@ -193,7 +194,7 @@ class _Copy:
         if self._number > MAX_VALUES:
             raise InputError.at(self._source, f"more than {MAX_VALUES:,} values, aliases of YAML expanded")
         if depth > MAX_DEPTH:
-            raise InputError.at(self._source, f"nested deeper than {MAX_DEPTH}")
+            raise _too_deep(self._source)
         if isinstance(value, dict):
             pairs: list[tuple[object, object]] = list(cast("dict[object, object]", value).items())
             return {_key(key): self.of(each, depth + 1) for key, each in pairs}
@@ -202,6 +203,10 @@ class _Copy:
         if value is None or isinstance(value, str | int | float):
             return value
         raise InputError.at(self._source, f"a value is a YAML {type(value).__name__}, which JSON does not have")
+
+
+def _too_deep(source: str) -> InputError:
+    return InputError.at(source, f"nested deeper than {MAX_DEPTH}")
 
 
 def _key(key: object) -> str:
