@@ -156,7 +156,7 @@ class TestTypeScript:
             " 'string' (type); schema.ts is followed"
         ]
         (erratum,) = (e for e in protocol.errata if e.contradiction)
-        assert (erratum.json, erratum.typescript) == ("string", "boolean")
+        assert (erratum.right, erratum.left) == ("string", "boolean")
 
 
 class TestRevisionNames:

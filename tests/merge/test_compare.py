@@ -12,6 +12,7 @@ from mcp_bindgen.ir.nodes import (
     STRING,
     AllOf,
     Bounds,
+    Difference,
     Field,
     Kind,
     ListOf,
@@ -24,7 +25,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import is_any, spell, spell_bounds
-from mcp_bindgen.merge.compare import Comparison, Difference
+from mcp_bindgen.merge.compare import Comparison
 from mcp_bindgen.merge.flatten import flatten, resolve
 from mcp_bindgen.merge.lower import lower
 from support.official import official_schema

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_bindgen.ir.nodes import Direction, Erratum, Protocol, Struct
+from mcp_bindgen.ir.nodes import Difference, Direction, Protocol, Struct
 from mcp_bindgen.load.protocol import load_released
 from support.samples import HANDSHAKE_TS, LEGACY, REVISIONS, json_source, load, typescript_source
 
@@ -10,7 +10,7 @@ _LISTS = {"PromptsRequest", "ResourceTemplatesRequest", "ResourcesRequest", "Too
 _TASKS = {"CancelTaskRequest", "GetTaskRequest", "GetTaskPayloadRequest"}
 
 
-def params_meta(protocol: Protocol) -> list[Erratum]:
+def params_meta(protocol: Protocol) -> list[Difference]:
     return [erratum for erratum in protocol.errata if erratum.rule == "params-meta"]
 
 
@@ -33,7 +33,7 @@ def test_messages_that_override_their_params_get_meta(revision: str) -> None:
     found = params_meta(load_released(revision))
     assert {erratum.pointer for erratum in found} == {f"/{name}/properties/params" for name in expected}
     assert {erratum.contradiction for erratum in found} == {False}
-    assert {erratum.json for erratum in found} == {"not declared"}
+    assert {erratum.right for erratum in found} == {"not declared"}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -65,7 +65,7 @@ def test_the_meta_of_the_base_is_used() -> None:
     assert isinstance(struct, Struct)
     assert struct.own == {"_meta", "a"}
     (erratum,) = params_meta(protocol)
-    assert (erratum.pointer, erratum.typescript) == ("/PingRequest/properties/params", "_meta?: RequestParamsMeta")
+    assert (erratum.pointer, erratum.left) == ("/PingRequest/properties/params", "_meta?: RequestParamsMeta")
 
 
 def test_the_meta_that_all_other_params_share_is_used() -> None:

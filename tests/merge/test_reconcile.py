@@ -17,7 +17,7 @@ from mcp_bindgen.ir.nodes import (
     Alias,
     Base,
     Bounds,
-    Erratum,
+    Difference,
     Field,
     Kind,
     ListOf,
@@ -105,14 +105,14 @@ def merge(typescript: str, definitions: Mapping[str, Any]) -> Reconciled:
     return reconcile(typescript_document(typescript), schema_document(definitions))
 
 
-def merged_type(typescript: str, node: Any, **others: Any) -> tuple[Shape, list[Erratum]]:
+def merged_type(typescript: str, node: Any, **others: Any) -> tuple[Shape, list[Difference]]:
     """Merge two readings of the type A; return what it becomes, and the errata."""
     merged = merge(typescript, {"A": node, **others})
     assert merged.unexpected == ()
     return merged.declarations["A"].type, list(merged.errata)
 
 
-def rules(errata: list[Erratum]) -> list[tuple[str, str]]:
+def rules(errata: list[Difference]) -> list[tuple[str, str]]:
     return [(erratum.rule, erratum.pointer.removeprefix("/$defs/A")) for erratum in errata]
 
 
@@ -172,9 +172,9 @@ class TestReleased:
         for erratum in load_released(revision).errata:
             assert erratum.rule in RULES
             assert erratum.pointer.startswith("/")
-            assert erratum.json
-            assert erratum.typescript
-            assert erratum.json != erratum.typescript or erratum.rule in ALIKE
+            assert erratum.right
+            assert erratum.left
+            assert erratum.right != erratum.left or erratum.rule in ALIKE
 
     def test_every_rule_is_used_or_has_its_own_pair(self) -> None:
         used = {rule for counts in LEDGER.values() for rule in counts}
@@ -261,7 +261,7 @@ class TestNumbers:
         type_, errata = merged_type("type A = string | number | boolean;", text("string", "integer", "boolean"))
         assert type_ == Union(members=(STRING, NUMBER, BOOLEAN))
         assert rules(errata) == [("number-in-value-union", "")]
-        assert (errata[0].json, errata[0].typescript) == ("string | integer | boolean", "string | number | boolean")
+        assert (errata[0].right, errata[0].left) == ("string | integer | boolean", "string | number | boolean")
         assert errata[0].contradiction
 
     def test_the_rule_reaches_members_maps_and_lists(self) -> None:
@@ -462,9 +462,7 @@ class TestUnions:
     def test_known_values_of_an_open_string_are_kept(self) -> None:
         type_, errata = merged_type('type A = "end" | "stop" | string;', text("string"))
         assert type_ == Primitive(kind=Kind.STRING, known=("end", "stop"))
-        assert [(e.rule, e.json, e.typescript) for e in errata] == [
-            ("open-literals", "string", '"end" | "stop" | string')
-        ]
+        assert [(e.rule, e.right, e.left) for e in errata] == [("open-literals", "string", '"end" | "stop" | string')]
 
     def test_the_order_of_a_union_is_the_authors(self) -> None:
         objects = {name: {"type": "object", "properties": {name: {"const": name}}} for name in "BC"}

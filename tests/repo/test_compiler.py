@@ -9,7 +9,7 @@ from support.code_lines import code_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "codegen" / "mcp_bindgen"
-MAX_CODE: Final = 26_172
+MAX_CODE: Final = 26_163
 """Lines of code. A change that needs more says why, after it has simplified what it touches."""
 MAX_FILES: Final = 227
 """Files, without those that only document a folder."""

@@ -31,7 +31,7 @@ from mcp_bindgen.cli.output import IssueFormat, answer_as, answer_document, answ
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import public_name, read_source
 from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, refuse_endless_chains
-from mcp_bindgen.ir.nodes import Erratum
+from mcp_bindgen.ir.nodes import Difference
 
 PACKAGE = "proposal_bindings"
 """The package that --out gets: `mcp_bindgen.evolution.report` writes it."""
@@ -125,11 +125,11 @@ def errata(
     )
 
 
-def _order(erratum: Erratum) -> tuple[bool, str, str]:
+def _order(erratum: Difference) -> tuple[bool, str, str]:
     return not erratum.contradiction, erratum.rule, erratum.pointer
 
 
-def _issues(revision: str, rows: Sequence[Erratum]) -> Iterator[str]:
+def _issues(revision: str, rows: Sequence[Difference]) -> Iterator[str]:
     from mcp_bindgen.evolution.issues import of_errata  # comparing takes longer than all else
 
     return of_errata(revision, [erratum for erratum in rows if erratum.contradiction])

@@ -11,11 +11,11 @@ from mcp_bindgen.evolution.report import Findings
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.diagnostics import Diagnostics
-from mcp_bindgen.ir.nodes import Erratum, Protocol
+from mcp_bindgen.ir.nodes import Difference, Protocol
 from mcp_bindgen.load.protocol import load_sources
 
 
-def of_errata(revision: str, errata: list[Erratum]) -> Iterator[str]:
+def of_errata(revision: str, errata: list[Difference]) -> Iterator[str]:
     """Iterate over an issue for each place where the two files of a released revision contradict each other.
 
     The message in it is valid by one file and not by the other.
@@ -26,8 +26,8 @@ def of_errata(revision: str, errata: list[Erratum]) -> Iterator[str]:
     for pointer in dict.fromkeys(erratum.pointer for erratum in errata):
         erratum = next(each for each in errata if each.pointer == pointer)
         yield f"# schema.json and schema.ts of {revision} disagree at `{pointer}`\n"
-        yield f"- `schema.ts`: `{erratum.typescript}`"
-        yield f"- `schema.json`: `{erratum.json}`\n"
+        yield f"- `schema.ts`: `{erratum.left}`"
+        yield f"- `schema.json`: `{erratum.right}`\n"
         if finding := found.get(_place(pointer)):
             yield f"This message is valid by schema.ts, and invalid by schema.json ({finding.place}):\n"
             yield from _message(next(iter(finding.witnesses.values())))

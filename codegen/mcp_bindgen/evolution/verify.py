@@ -14,10 +14,10 @@ from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.diagnostics import Diagnostics, InputError, count
-from mcp_bindgen.ir.nodes import Object
+from mcp_bindgen.ir.nodes import Difference, Object
 from mcp_bindgen.load.extension import lower_extension, read_extension
 from mcp_bindgen.load.protocol import Halves, read_halves
-from mcp_bindgen.merge.compare import Comparison, Difference
+from mcp_bindgen.merge.compare import Comparison
 from mcp_bindgen.merge.join import join
 from mcp_bindgen.merge.lower import lower
 

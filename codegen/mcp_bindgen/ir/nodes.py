@@ -334,16 +334,17 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erratum:
-    """A place where schema.json and schema.ts differ, both readings, and the rule that settled it.
+class Difference:
+    """A place where two readings of a revision differ, what each reads, and the rule that says in which way.
 
-    `contradiction` is true where the two admit different messages; otherwise the JSON only states less, or differently.
+    `contradiction` is true where the two admit different messages. An erratum is one between schema.ts, on the left,
+    and schema.json, on the right: the rule settles it.
     """
 
     rule: str
     pointer: str
-    json: str
-    typescript: str
+    left: str
+    right: str
     contradiction: bool
 
 
@@ -365,7 +366,7 @@ class Protocol:
     methods: tuple[Method, ...]
     constants: tuple[Constant, ...]
     sources: tuple[Source, ...]
-    errata: tuple[Erratum, ...] = field(default=())
+    errata: tuple[Difference, ...] = field(default=())
     capabilities: Mapping[str, str] = field(default_factory=dict[str, str])
     defaults: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
     dialect: str = ""

@@ -30,9 +30,9 @@ from mcp_bindgen.ir.methods import Senders, derive_methods
 from mcp_bindgen.ir.nodes import (
     Alias,
     Constant,
+    Difference,
     Direction,
     Era,
-    Erratum,
     Kind,
     Method,
     Primitive,
@@ -43,7 +43,6 @@ from mcp_bindgen.ir.nodes import (
 from mcp_bindgen.ir.scalars import Numbers
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.merge.build import build
-from mcp_bindgen.merge.compare import Difference
 from mcp_bindgen.merge.lower import lower
 from mcp_bindgen.merge.prose import add_meta, admit_booleans
 from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
@@ -190,12 +189,12 @@ def _with_shipped_half(revision: str, halves: Halves, diagnostics: Diagnostics) 
     whole = read_halves([*halves.sources, shipped_source(revision, other)], diagnostics)
     merged = _merge(whole, diagnostics, official=True)
     # What a given schema.json loses, the shipped one must lose too.
-    known = {(e.rule, e.pointer, e.json) for e in load_released(revision).errata} if halves.schema else None
+    known = {(e.rule, e.pointer, e.right) for e in load_released(revision).errata} if halves.schema else None
     unexpected = [
         erratum
         for erratum in merged.errata
         if erratum.rule not in RULES
-        or (known is not None and erratum.contradiction and (erratum.rule, erratum.pointer, erratum.json) not in known)
+        or (known is not None and erratum.contradiction and (erratum.rule, erratum.pointer, erratum.right) not in known)
     ]
     if not unexpected:
         return _protocol(revision, whole, merged, _senders(), diagnostics)
@@ -205,7 +204,7 @@ def _with_shipped_half(revision: str, halves: Halves, diagnostics: Diagnostics) 
     diagnostics.warning(
         where,
         f"differs from the shipped {other.value} of {revision} at {first.pointer}{more}"
-        f" ({first.typescript!r} in schema.ts, {first.json!r} in schema.json); this file is used alone",
+        f" ({first.left!r} in schema.ts, {first.right!r} in schema.json); this file is used alone",
     )
     return _protocol(revision, halves, _merge(halves, diagnostics), _senders(), diagnostics)
 
@@ -233,7 +232,7 @@ def _protocol(
     methods = derive_methods(definitions, halves.where, senders, diagnostics)
     diagnostics.raise_errors()
     era = _era(methods, halves.where, diagnostics)
-    errata: tuple[Erratum, ...] = ()
+    errata: tuple[Difference, ...] = ()
     if era is Era.LEGACY and halves.typescript:
         definitions, errata = add_meta(definitions)
         definitions, admitted = admit_booleans(definitions)

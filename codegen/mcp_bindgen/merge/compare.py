@@ -5,7 +5,6 @@ agree (`mcp-bindgen verify`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from mcp_bindgen.ir.json_values import escaped
@@ -13,6 +12,7 @@ from mcp_bindgen.ir.nodes import (
     NULL,
     UNBOUNDED,
     AllOf,
+    Difference,
     Kind,
     ListOf,
     Literal,
@@ -26,20 +26,6 @@ from mcp_bindgen.ir.nodes import (
 from mcp_bindgen.ir.spell import bounds_of, is_never, spell, spell_bounds
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
 from mcp_bindgen.merge.overlap import leaves_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One place at which the left and the right reading differ; `rule` says in which way.
-
-    `contradiction` is true where the two admit different messages.
-    """
-
-    rule: str
-    pointer: str
-    left: str
-    right: str
-    contradiction: bool
 
 
 class Comparison:

@@ -14,16 +14,16 @@ from dataclasses import replace
 
 from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.names import field_of, lineage, method_constant
-from mcp_bindgen.ir.nodes import ANY, Definition, Erratum, Field, Literal, MapOf, Ref, Struct, TypeRef, protocol_of
+from mcp_bindgen.ir.nodes import ANY, Definition, Difference, Field, Literal, MapOf, Ref, Struct, TypeRef, protocol_of
 from mcp_bindgen.ir.spell import spell
 
 _META = "_meta"
 
 
-def add_meta(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definition], tuple[Erratum, ...]]:
+def add_meta(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definition], tuple[Difference, ...]]:
     """Return the definitions with `_meta` in all inline params that override inherited ones, and what was changed."""
     changed = dict(definitions)
-    errata: list[Erratum] = []
+    errata: list[Difference] = []
     for name, definition in definitions.items():
         if not isinstance(definition, Struct) or not definition.holder.endswith(".params"):
             continue
@@ -37,11 +37,11 @@ def add_meta(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definitio
             added = replace(meta, doc="")
             changed[name] = replace(definition, fields=(added, *definition.fields), own=definition.own | {_META})
             errata.append(
-                Erratum(
+                Difference(
                     rule="params-meta",
                     pointer=f"/{message.name}/properties/params",
-                    json="not declared",
-                    typescript=f"_meta?: {spell(meta.type)}",
+                    right="not declared",
+                    left=f"_meta?: {spell(meta.type)}",
                     contradiction=False,
                 )
             )
@@ -100,21 +100,21 @@ _OBJECT = MapOf(value=ANY)
 _SCHEMAS = MapOf(value=MapOf(value=ANY, is_schema=True))
 
 
-def admit_booleans(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definition], tuple[Erratum, ...]]:
+def admit_booleans(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definition], tuple[Difference, ...]]:
     """Return the definitions with subschemas that may be boolean, and what was changed."""
     changed = dict(definitions)
-    errata: list[Erratum] = []
+    errata: list[Difference] = []
     for name, definition in definitions.items():
         if not isinstance(definition, Struct) or not _is_schema(definition):
             continue
         fields = (replace(f, type=_SCHEMAS) if f.wire_name == _PROPERTIES else f for f in definition.fields)
         changed[name] = replace(definition, fields=tuple(fields))
         errata.append(
-            Erratum(
+            Difference(
                 rule="boolean-subschema",
                 pointer=f"/{name}/properties/{_PROPERTIES}",
-                json=spell(_OBJECT),
-                typescript=spell(_OBJECT),
+                right=spell(_OBJECT),
+                left=spell(_OBJECT),
                 contradiction=False,
             )
         )

@@ -5,7 +5,7 @@ differ becomes an erratum with both readings and the rule that settled it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -13,8 +13,8 @@ from mcp_bindgen.ingest.json_schema import SchemaDocument
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.diagnostics import count
-from mcp_bindgen.ir.nodes import Erratum
-from mcp_bindgen.merge.compare import Comparison, Difference
+from mcp_bindgen.ir.nodes import Difference
+from mcp_bindgen.merge.compare import Comparison
 from mcp_bindgen.merge.join import join
 from mcp_bindgen.merge.lower import lower
 
@@ -42,7 +42,7 @@ class Reconciled:
     """The merged declarations, the errata, and those differences that no rule expects."""
 
     declarations: Mapping[str, Declaration]
-    errata: tuple[Erratum, ...]
+    errata: tuple[Difference, ...]
     unexpected: tuple[Difference, ...]
 
 
@@ -53,18 +53,8 @@ def reconcile(typescript: TypeScriptDocument, schema: SchemaDocument, *, officia
     differences = list(Comparison(ours, theirs).declarations())
     return Reconciled(
         declarations=declarations,
-        errata=tuple(_erratum(difference) for difference in differences),
+        errata=tuple(differences),
         unexpected=tuple(d for d in differences if d.rule not in RULES),
-    )
-
-
-def _erratum(difference: Difference) -> Erratum:
-    return Erratum(
-        rule=difference.rule,
-        pointer=difference.pointer,
-        json=difference.right,
-        typescript=difference.left,
-        contradiction=difference.contradiction,
     )
 
 
@@ -72,12 +62,19 @@ def _sentence(rule: str) -> str:
     return RULES.get(rule, OVERRULED)
 
 
-def facts_of(erratum: Erratum) -> dict[str, Any]:
+def facts_of(erratum: Difference) -> dict[str, Any]:
     """Return the JSON output about an erratum."""
-    return {**asdict(erratum), "sentence": _sentence(erratum.rule)}
+    return {
+        "rule": erratum.rule,
+        "pointer": erratum.pointer,
+        "json": erratum.right,
+        "typescript": erratum.left,
+        "contradiction": erratum.contradiction,
+        "sentence": _sentence(erratum.rule),
+    }
 
 
-def lines_of(revision: str, rows: Sequence[Erratum], table: Table, *, every: bool) -> Iterator[str]:
+def lines_of(revision: str, rows: Sequence[Difference], table: Table, *, every: bool) -> Iterator[str]:
     """Iterate over what people read of a revision's errata; `every` lists the places, which `table` lays out."""
     contradictions = sum(erratum.contradiction for erratum in rows)
     differences = f"{len(rows)} {'difference' if len(rows) == 1 else 'differences'}"
@@ -87,6 +84,6 @@ def lines_of(revision: str, rows: Sequence[Erratum], table: Table, *, every: boo
         mark = "contradiction, " if contradiction else ""
         yield f"  {rule} ({mark}{count(len(places), 'place')}): {_sentence(rule)}"
         if every:
-            cells = [(place.pointer, place.json, place.typescript) for place in places]
+            cells = [(place.pointer, place.right, place.left) for place in places]
             yield from (f"    {line}" for line in table(("pointer", "schema.json", "schema.ts"), cells).splitlines())
     yield ""
