@@ -20,7 +20,7 @@ from support.receiving import OneStream
 VALID: Final = "valid-"
 """Begins the ids of requests that must be answered exactly once; no hostile line has such an id."""
 CORPUS: Final = Path(__file__).parents[1] / "corpus"
-FREED: Final = ("_Pending", "Batch", "Exchange", "Gate", "Incoming", "Outgoing", "Request")
+FREED: Final = ("_Pending", "Batch", "Exchange", "Gate", "Incoming", "Outgoing", "Reply", "Request")
 """What a connection makes per message and must let go."""
 KEPT: Final = (*FREED, "Task", "TimerHandle")
 """What must not become more and more: the event loop keeps some of its own."""
