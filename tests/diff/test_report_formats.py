@@ -5,13 +5,14 @@ import re
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
+from mcp_bindgen.cli import diff, impact
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
 from mcp_bindgen.diff.report import github, html, junit, markdown, places, sarif, text
 from mcp_bindgen.diff.report import json as json_report
@@ -24,6 +25,7 @@ from mcp_bindgen.findings.severity import Severity
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from support.findings import HOSTILE, finding, reported, with_sentence
 
+STYLES = (Path(__file__).resolve().parents[2] / "templates" / "report" / "diff.css").read_text("utf-8")
 SCHEMA = json.loads(Path(json_report.__file__).with_name("diff.schema.json").read_text("utf-8"))
 FILE = places.SourceFile(
     "a,b: 100%/schema.json",
@@ -348,3 +350,25 @@ class TestJunit:
             "property-removed-optional": ["failure"],
             "property-added-required": ["skipped", "system-out"],
         }
+
+
+class TestSeverities:
+    """What cannot be read from the table of severities names each of them."""
+
+    WORDS = tuple(map(str, Severity))
+
+    def test_the_options_name_each(self) -> None:
+        for words in (diff.FailOn, impact.FailOn):
+            assert tuple(word for word in get_args(words) if word not in ("new-revision", "never")) == self.WORDS
+
+    def test_the_schema_of_the_report_names_each(self) -> None:
+        definitions = SCHEMA["$defs"]
+        assert definitions["severity"]["enum"] == [*self.WORDS]
+        counts = SCHEMA["properties"]["counts"]
+        assert counts["required"] == [*counts["properties"]] == [*self.WORDS, "accepted"]
+        thresholds = re.findall(r'"fail_on": \{"enum": (\[[^\]]*\])', json.dumps(SCHEMA))
+        assert list(map(json.loads, thresholds)) == [[*self.WORDS, None]]
+
+    def test_the_page_colors_each(self) -> None:
+        for word in self.WORDS:
+            assert f".{word} {{" in STYLES and STYLES.count(f"--{word}: ") == STYLES.count(f"--{word}-wash: ") == 2

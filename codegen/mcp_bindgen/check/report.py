@@ -109,7 +109,7 @@ def _lines(report: Report) -> Iterator[str]:
             yield from _whole(report, each)
         if not whole:
             yield ""
-            yield f"note {id_}: {row_of(id_).text}"
+            yield f"{severity.level} {id_}: {row_of(id_).text}"
         if others := "; ".join(plain(each.reason) for each in findings[whole:]):
             yield f"  {f'{len(findings) - whole} more: ' if whole else ''}{clip(others, MAX_TEXT)}"
     yield ""

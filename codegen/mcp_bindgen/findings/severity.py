@@ -1,4 +1,8 @@
-"""The severities of findings, and their names in the formats of reports: a new one is a row here."""
+"""The severities of findings, and their names in the formats of reports.
+
+A new one is a member and a row here. Tests then name the places that cannot read them from here: the words of
+``--fail-on``, the JSON Schema of the report, and the colors of its page.
+"""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum

@@ -228,7 +228,7 @@ def by_method(findings: Iterable[Judged]) -> tuple[tuple[str, int, int], ...]:
         if judged.severity is Severity.INFO or judged.accepted:
             continue
         for method in judged.finding.methods:
-            counts.setdefault(method, [0, 0])[judged.severity.rank] += 1
+            counts.setdefault(method, [0, 0])[judged.severity is not Severity.ERROR] += 1
     found = [(method, errors, warnings) for method, (errors, warnings) in counts.items()]
     return tuple(sorted(found, key=lambda row: (-row[1], -row[2], row[0])))
 
