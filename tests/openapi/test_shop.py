@@ -1,5 +1,6 @@
 """A server that is generated for a real application runs as a program, and its tools call that application."""
 
+import ast
 import json
 import os
 import sys
@@ -94,6 +95,27 @@ def test_twice_the_same_bytes(server: Path, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     text = server.read_text("utf-8")
     assert format_source(text, Location(source="server.py")) == text
+
+
+def test_no_variable_is_a_parameter_too(tmp_path: Path) -> None:
+    api = document("shop")
+    anything: Any = {"200": {"description": "Any", "content": {"application/json": {"schema": {}}}}}
+    for number, names in enumerate([("result",), ("result", "result_"), ("ctx", "api", "http"), ("Result", "RESULT_")]):
+        parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
+        api["paths"][f"/any/{number}"] = {"get": {"parameters": parameters, "responses": anything}}
+    tree = ast.parse(generate(api, tmp_path).read_text("utf-8"))
+    found = 0
+    for each in ast.walk(tree):
+        if isinstance(each, ast.AsyncFunctionDef):
+            taken = {one.arg for one in (*each.args.args, *each.args.kwonlyargs)}
+            variables = {
+                one.target.id
+                for one in each.body
+                if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+            }
+            assert not taken & variables, each.name
+            found += len(variables)
+    assert found >= 4
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ class ToolView:
         types: the annotations of its arguments by name.
         returns: the type of its result.
         is_structured: whether the result is JSON.
-        is_named: whether the result needs a variable of its type, since that is not a class.
+        variable: the name of a variable for the result, which it needs if its type is not a class.
         groups: the arguments by the keyword of the call that they belong to.
         whole: the argument that is the whole body.
         keyword: the keyword of the whole body.
@@ -55,7 +55,7 @@ class ToolView:
     types: dict[str, str]
     returns: str
     is_structured: bool
-    is_named: bool
+    variable: str
     groups: dict[str, list[Argument]]
     whole: Argument | None
     keyword: str
@@ -127,6 +127,9 @@ def tool_view(one: Operation, models: Models, *, is_read_only: bool, uri: str = 
             keyword = _GROUPS.get(each.place) or _BODIES[body]
             groups.setdefault(keyword, []).append(each)
     found = models.results.get(one.tool)
+    variable = "result" if found is not None and (found == "Any" or _CLASS.fullmatch(found) is None) else ""
+    while variable and any(variable == each.name for each in one.arguments):
+        variable += "_"
     hint = HINTS[one.listed.method]
     return ToolView(
         operation=one,
@@ -134,7 +137,7 @@ def tool_view(one: Operation, models: Models, *, is_read_only: bool, uri: str = 
         types=models.arguments.get(one.tool, {}),
         returns=found or "str",
         is_structured=found is not None,
-        is_named=found is not None and (found == "Any" or _CLASS.fullmatch(found) is None),
+        variable=variable,
         groups={keyword: groups[keyword] for keyword in (*_GROUPS.values(), *_BODIES.values()) if keyword in groups},
         whole=whole,
         keyword=_BODIES.get(body, "content"),
@@ -183,7 +186,7 @@ def refuse_edited(path: Path) -> None:
         raise InputError.at(path, "was not generated, so it is not replaced; name another file")
     stated = _DIGEST.search(text)
     if stated is None or _digest(text[stated.end() + 1 :]) != stated[1]:
-        hint = "keep what you added in another file that imports from it, and delete this one"
+        hint = "keep what you added in another file that mounts its app, and delete this one"
         raise InputError.at(path, f"was edited since it was generated, so it is not replaced; {hint}")
 
 
