@@ -9,7 +9,8 @@ from support.at_terminal import EXAMPLES
 from support.programs import Done, run_program
 
 SOURCES = {path.name: path.read_text("utf-8") for path in sorted(EXAMPLES.glob("*.py"))}
-PROGRAMS = [name for name, source in SOURCES.items() if '__name__ == "__main__"' in source]
+GENERATED = [name for name, source in SOURCES.items() if source.startswith("# Generated")]
+PROGRAMS = [name for name, source in SOURCES.items() if '__name__ == "__main__"' in source and name not in GENERATED]
 
 
 def called(name: str, *words: str) -> Done:
