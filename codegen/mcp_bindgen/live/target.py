@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from mcp_bindgen.ir.diagnostics import InputError, Location
-from mcp_bindgen.live.output import Judging, ServerOutput, logged_to
+from mcp_bindgen.live.output import ServerOutput, logged_to
 from mcp_bindgen.tool_clients.servers import Server
 
 T = TypeVar("T")
@@ -224,6 +224,7 @@ async def opened(
         ask: answers what the server asks its user; None to decline it.
         options: further ones of the client.
     """
+    from mcp_bindgen.live.judging import Judging
     from mcp_runtime.core.settings import ClientOptions
     from mcp_runtime.opening import open_any
 
