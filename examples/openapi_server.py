@@ -2,7 +2,7 @@
 #   source:   openapi_shop.json sha256:ce2a03b49a3fbe36
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen openapi openapi_shop.json --out openapi_server.py --url=http://127.0.0.1:8000
-#   digest:   fb6d5b81cc3af89b
+#   digest:   ae144701a73ca056
 """Tea shop 1.0 as an MCP server, with 3 of its 3 operations.
 
 To add tools, mount `app` in an App of another file. If the document changes, run the command above.
@@ -14,7 +14,7 @@ from typing import Annotated
 
 import mcp_bindings as mcp
 from mcp_runtime import http_api as http
-from pydantic import MISSING, BaseModel, ConfigDict, Field
+from pydantic import MISSING, Field
 
 api = http.Api(
     "http://127.0.0.1:8000",
@@ -25,8 +25,7 @@ READS = mcp.ToolAnnotations(read_only_hint=True)
 WRITES = mcp.ToolAnnotations(read_only_hint=False)
 
 
-class PlacedOrder(BaseModel):
-    model_config = ConfigDict(extra="allow", validate_by_name=True)
+class PlacedOrder(http.OpenModel):
     tea: str | MISSING = MISSING
     grams: Annotated[int | MISSING, Field(description="How much tea, in grams")] = MISSING
     number: int | MISSING = MISSING

@@ -72,6 +72,34 @@ async def test_tools_have_names_schemas_and_annotations(server: Path) -> None:
     assert tools["orders_get"].output_schema is not None and tools["status"].output_schema is None
 
 
+async def test_schemas_of_results_are_short(tmp_path: Path) -> None:
+    api = document("shop")
+    properties = {
+        "title": {"type": "string", "nullable": True},
+        "size": {"enum": ["small", None]},
+        "additionalProperties": {"type": "integer"},
+        "any": {"type": ["string", "integer", "null"]},
+        "codes": {"type": "object", "additionalProperties": {"type": "string"}},
+    }
+    schema = {"type": "object", "title": "A title", "properties": properties}
+    responses = {"200": {"description": "It.", "content": {"application/json": {"schema": schema}}}}
+    api["paths"]["/status"]["get"]["responses"] = responses
+    async with testing.connect(load(generate(api, tmp_path)).app) as client:
+        tools = {tool.name: tool async for tool in client.iter_tools()}
+    found = tools["status"].output_schema
+    assert found is not None
+    assert found.model_dump(mode="json", exclude_none=True) == {
+        "type": "object",
+        "properties": {
+            "title": {"type": ["string", "null"]},
+            "size": {"type": ["string", "null"]},
+            "additionalProperties": {"type": "integer"},
+            "any": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
+            "codes": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    }
+
+
 async def test_a_missing_variable_is_named(server: Path) -> None:
     async with testing.connect(load(server).app) as client:
         result = await client.call_tool("orders_list", {})

@@ -73,6 +73,7 @@ def make_models(operations: Sequence[Operation], schemas: Schemas) -> Models:
         elif isinstance(node, ast.Expr) and ast.unparse(node).startswith("Internal"):
             continue
         else:
+            _share_base(node)
             found.classes.append(ast.unparse(node))
         found.names.update(each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name))
     return found
@@ -88,6 +89,31 @@ def _annotations(node: ast.ClassDef) -> list[ast.AST]:
 
 def _spelled(parts: Iterable[ast.AST]) -> Iterator[str]:
     return map(ast.unparse, parts)
+
+
+def _share_base(node: ast.stmt) -> None:
+    """Give an open model the base that makes it one, in place of a configuration of its own."""
+    match node:
+        case ast.ClassDef(bases=[ast.Name(id="BaseModel")], body=body) if any(map(_is_open, body)):
+            node.bases = [ast.Attribute(ast.Name("http"), "OpenModel")]
+            node.body = [each for each in body if not _is_open(each)] or [ast.Pass()]
+        case _:
+            pass
+
+
+def _is_open(node: ast.stmt) -> bool:
+    match node:
+        case ast.Assign(
+            value=ast.Call(
+                keywords=[
+                    ast.keyword(arg="extra", value=ast.Constant(value="allow")),
+                    ast.keyword(arg="validate_by_name"),
+                ]
+            )
+        ):
+            return True
+        case _:
+            return False
 
 
 def _refuse_code(node: ast.stmt, known: Collection[str]) -> None:

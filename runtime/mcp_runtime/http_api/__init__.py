@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from mcp_runtime.http_api.call import Api
     from mcp_runtime.http_api.credentials import Credential
     from mcp_runtime.http_api.encode import Styled
+    from mcp_runtime.http_api.models import OpenModel
 else:
     __getattr__, __dir__ = door(
-        "mcp_runtime.http_api", {"call": "Api", "credentials": "Credential", "encode": "Styled"}
+        "mcp_runtime.http_api",
+        {"call": "Api", "credentials": "Credential", "encode": "Styled", "models": "OpenModel"},
     )
 
-__all__ = ["Api", "Credential", "Styled"]
+__all__ = ["Api", "Credential", "OpenModel", "Styled"]
