@@ -125,9 +125,8 @@ instructions
 
 class TestCalls:
     def test_a_tool_is_called(self, cli: Cli) -> None:
-        assert cli("inspect", "--call", "sum", "a=1", "b=2.5", *SUM).out == (
-            '3.5\nstructured content:\n{\n  "sum": 3.5\n}\n'
-        )
+        done = cli("inspect", "--call", "sum", "a=1", "b=2.5", *SUM)
+        assert done.out == '3.5\nstructured content:\n{\n  "sum": 3.5\n}\n' and done.err == ""
         assert cli("inspect", "--call", "sum", "a=1", "b=2", "--format", "json", *SUM).json["structuredContent"] == {
             "sum": 3
         }

@@ -9,9 +9,9 @@ from support.code_lines import code_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "codegen" / "mcp_bindgen"
-MAX_CODE: Final = 26_163
+MAX_CODE: Final = 26_168
 """Lines of code. A change that needs more says why, after it has simplified what it touches."""
-MAX_FILES: Final = 227
+MAX_FILES: Final = 228
 """Files, without those that only document a folder."""
 MAX_ENTRIES: Final = 21
 """Folders and files in the package."""

@@ -1,9 +1,10 @@
 """Questions that a handler asks in the middle of a request, on both sides (2026-07-28, basic/patterns/mrtr).
 
 A legacy-era server asks with a request of its own, which `connection.outbound` sends. It fails when the client closes
-its end; when the session ends, the handler that asks is cancelled too. A modern-era server sends no requests. There, it asks in the result of the request being
-handled (`input_required`), each question under a key. The client answers it with its own handlers, and sends the
-request again with the answers and the state that came with the questions (`InputAnswers`).
+its end; when the session ends, the handler that asks is cancelled too. A modern-era server sends no requests. There, it
+asks in the result of the request being handled (`input_required`), each question under a key. The client answers it
+with its own handlers, and sends the request again with the answers and the state that came with the questions
+(`InputAnswers`).
 
 How the handler continues is the server's choice (`ServerOptions.inputs`):
 

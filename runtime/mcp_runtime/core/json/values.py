@@ -68,7 +68,7 @@ def read_pointer(pointer: str) -> tuple[str, ...]:
 
 FINITE: Final = frozenset((str, int, bool, type(None)))
 """Types of values that cannot contain an infinite number."""
-_ARRAYS: Final = (list, tuple)  # written where it is used, it would be built for each value: 2 % of row "models"
+_ARRAYS: Final = (list, tuple)  # written where it is used, it would be built for each value: 2 % of row "encode"
 
 
 def refuse_non_finite(value: object) -> None:
@@ -77,7 +77,7 @@ def refuse_non_finite(value: object) -> None:
     Raises:
         ValueError: it does.
     """
-    kind = type(value)  # `isinstance` would ask a model for its class: a fifth of constructing a list (row "models")
+    kind = type(value)  # `isinstance` would ask a model for its class: a fifth of constructing a list (row "encode")
     held: Any = value
     if issubclass(kind, dict):
         held = held.values()
