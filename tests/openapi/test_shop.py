@@ -114,13 +114,13 @@ async def test_a_secret_is_in_no_error(tmp_path: Path, monkeypatch: pytest.Monke
         async with testing.connect(load(path).app) as client:
             result = await client.call_tool("orders_list", {})
     assert text_of(result) == 'GET /base/orders: 401 Unauthorized\n{"detail":"*** is not a key"}'
-    assert all(MASKED not in each.read_text("utf-8") for each in tmp_path.iterdir())
+    assert all(MASKED not in each.read_text("utf-8") for each in tmp_path.iterdir() if each.is_file())
 
 
 def test_twice_the_same_bytes(server: Path, tmp_path: Path) -> None:
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     generate(document("shop"), tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
     text = server.read_text("utf-8")
     assert format_source(text, Location(source="server.py")) == text
 

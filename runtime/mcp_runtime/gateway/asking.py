@@ -13,14 +13,15 @@ from typing import Any, Final
 
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR
 
 _CALL: Final[ContextVar[Any]] = ContextVar("mcp_gateway_call", default=None)
 """The context of the client's request for which a request is sent to a server."""
 _METHODS: Final[Mapping[str, str]] = {
-    "create_message": "sampling/createMessage",
-    "elicit": "elicitation/create",
-    "list_roots": "roots/list",
+    "create_message": names.SAMPLING_CREATE_MESSAGE,
+    "elicit": names.ELICITATION_CREATE,
+    "list_roots": names.ROOTS_LIST,
 }
 """What a server may ask, by the names of the handlers that answer it."""
 
