@@ -20,6 +20,7 @@ from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND
 from mcp_runtime.core.protocol.names import (
     PROMPTS_GET,
     RESOURCES_READ,
+    RESOURCES_TEMPLATES_LIST,
     TOOLS_CALL,
     TOOLS_LIST,
     listing,
@@ -36,6 +37,7 @@ _PREFIX: Final = re.compile(r"(?!.*__)(?:[A-Za-z0-9_.-]*[A-Za-z0-9.-])?")
 """What is before the first separator, so that names are clear."""
 _CALLED_BY_NAME: Final = frozenset((TOOLS_CALL, PROMPTS_GET))
 _LISTED_BY_NAME: Final = frozenset((TOOLS_LIST, listing("prompts")))
+_LISTS: Final = _LISTED_BY_NAME | {listing("resources"), RESOURCES_TEMPLATES_LIST}
 _NOT_FOUND: Final = frozenset((-32002, -32602, METHOD_NOT_FOUND))
 """The error codes of servers that do not have a resource, or none at all."""
 
@@ -144,7 +146,9 @@ class Mounts:
         self._parts.append(part)
 
     def scopes_for(self, method: str, name: str | None) -> Iterator[str]:
-        """Iterate over the scopes that a request to the parts needs."""
+        """Iterate over the scopes that a request to the parts needs; a list needs none, but leaves out parts."""
+        if method in _LISTS:
+            return
         if name is None or method not in (*_CALLED_BY_NAME, RESOURCES_READ):
             parts, own = self._parts, name
         elif method == RESOURCES_READ:

@@ -136,13 +136,15 @@ async def test_a_mounted_list_that_its_caller_must_not_see_is_left_out() -> None
         async def list_tools(self, params: Any, ctx: mcp.Context) -> mcp.ListToolsResult:
             return mcp.ListToolsResult(tools=[mcp.Tool(name="spy", input_schema={"type": "object"})])
 
-    house = mcp.App("house")
+    house, street = mcp.App("house"), mcp.App("street")
     house.mount(Secret(), prefix="secret")
     house.mount(app(), prefix="files")
-    async with modern_client(asgi_app(house, auth=bearer(KEY))) as client:
-        for scopes, expected in (((), 3), (("secret",), 4)):
-            answer = await client.post(asked("tools/list", {}), **with_scopes(*scopes))
-            assert len(answer.json()["result"]["tools"]) == expected
+    street.mount(house, prefix="house")
+    for served_app in (house, street):
+        async with modern_client(asgi_app(served_app, auth=bearer(KEY))) as client:
+            for scopes, expected in (((), 3), (("secret",), 4)):
+                answer = await client.post(asked("tools/list", {}), **with_scopes(*scopes))
+                assert len(answer.json()["result"]["tools"]) == expected
 
 
 async def test_handlers_of_servers_need_scopes_for_some_names() -> None:
